@@ -1,6 +1,57 @@
-"""kantor: a market for differentially-private data."""
+"""kantor: a market for differentially-private data.
 
+The names below are the public ones; the folders follow the theory, in its order (see the README's map).
+"""
+
+from kantor import errors
+from kantor.owners.aggregation import aggregate
+from kantor.owners.collection import Owners, as_owners
+from kantor.valuation import tasks
+from kantor.valuation.coalitions import coalition_distances, coalitions
+from kantor.valuation.coverage import Coverage, calibrated_confidence, coverage, needed_factors
+from kantor.valuation.distances import METRICS, distances
+from kantor.valuation.divergences import js, kl, ks, tv
+from kantor.valuation.hoeffding import coalition_bounds, hoeffding_bound, mean_bounds, nearest_bounds
+from kantor.valuation.lipschitz import check_lipschitz, diameter_bounds, slope_in_data
+from kantor.valuation.noise import noise_distance, noisy_distance, noisy_distance_bound
+from kantor.valuation.reference import ReferenceBudget, reference_budget
+from kantor.valuation.shapley import Shapley, shapley, shapley_estimate
 from kantor.valuation.wasserstein import sliced_wasserstein, wasserstein
 
 __version__ = "0.1.0"
-__all__ = ["sliced_wasserstein", "wasserstein"]
+__all__ = [
+    "METRICS",
+    "Coverage",
+    "Owners",
+    "ReferenceBudget",
+    "Shapley",
+    "aggregate",
+    "as_owners",
+    "calibrated_confidence",
+    "check_lipschitz",
+    "coalition_bounds",
+    "coalition_distances",
+    "coalitions",
+    "coverage",
+    "diameter_bounds",
+    "distances",
+    "errors",
+    "hoeffding_bound",
+    "js",
+    "kl",
+    "ks",
+    "mean_bounds",
+    "nearest_bounds",
+    "needed_factors",
+    "noise_distance",
+    "noisy_distance",
+    "noisy_distance_bound",
+    "reference_budget",
+    "shapley",
+    "shapley_estimate",
+    "sliced_wasserstein",
+    "slope_in_data",
+    "tasks",
+    "tv",
+    "wasserstein",
+]

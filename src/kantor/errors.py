@@ -35,9 +35,7 @@ class InputError(KantorError, ValueError):
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
-        places = ", ".join(
-            str(place) if name == "file" else f"{name} {place}" for name, place in self.where.items()
-        )
+        places = ", ".join(str(place) if name == "file" else f"{name} {place}" for name, place in self.where.items())
         return f"{places}: {self.problem}. {self.remedy}" if places else f"{self.problem}. {self.remedy}"
 
     def as_dict(self) -> dict[str, Any]:

@@ -5,13 +5,13 @@ Two normals differ only in (alpha, beta), and so do two exponentials, two logist
 same degrees of freedom. `family` takes a frozen distribution apart into the name of Z, its shape parameters, and
 (alpha, beta), which is all that closed forms need.
 
-Anything with `cdf`, `sf`, `pdf`, `ppf`, `mean`, `support` and `rvs` can stand where a distribution is asked for;
+Anything with `cdf`, `sf`, `pdf`, `ppf`, `isf`, `mean`, `support` and `rvs` can stand where a distribution is asked for;
 `Mixture` and `QuantileAverage` are such objects, the exact aggregates of distributions that have no family in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -46,6 +46,9 @@ class Distribution(Protocol):
 
     def ppf(self, q: Any) -> Any:
         """The quantile function."""
+
+    def isf(self, q: Any) -> Any:
+        """The quantile function counted from the upper end, accurate in the upper tail."""
 
     def mean(self) -> Any:
         """The expectation."""
@@ -99,7 +102,7 @@ def atoms(distribution: Distribution, tail: float = 1e-16) -> tuple[Vector, Vect
     low = low if np.isfinite(low) else float(distribution.ppf(tail))
     high = high if np.isfinite(high) else float(distribution.ppf(1 - tail)) + 1.0
     points = np.arange(np.floor(low), np.floor(high) + 1.0)
-    probability = np.asarray(distribution.pmf(points), dtype=float)  # type: ignore[attr-defined]
+    probability: Vector = np.asarray(distribution.pmf(points), dtype=np.float64)  # type: ignore[attr-defined]
     held = probability > 0
     return points[held], probability[held] / probability[held].sum()
 
@@ -109,9 +112,7 @@ class _Combined:
 
     def __init__(self, parts: Sequence[Distribution], weights: Sequence[float] | None = None) -> None:
         if not parts:
-            raise InputError(
-                "an aggregate of no distributions was asked for", remedy="Give at least one owner."
-            )
+            raise InputError("an aggregate of no distributions was asked for", remedy="Give at least one owner.")
         shares = np.full(len(parts), 1.0) if weights is None else np.asarray(weights, dtype=float)
         if shares.shape != (len(parts),) or not np.all(shares >= 0) or not shares.sum() > 0:
             raise InputError(
@@ -128,10 +129,6 @@ class _Combined:
     def mean(self) -> float:
         """The weighted mean of the parts' means."""
         return float(self._average([part.mean() for part in self.parts]))
-
-    def _bracket(self, q: Vector) -> tuple[Vector, Vector]:
-        quantiles = np.array([np.broadcast_to(part.ppf(q), q.shape) for part in self.parts])
-        return quantiles.min(axis=0), quantiles.max(axis=0)
 
 
 class Mixture(_Combined):
@@ -150,7 +147,7 @@ class Mixture(_Combined):
         return self._average([part.pdf(x) for part in self.parts])  # type: ignore[attr-defined]
 
     def logpdf(self, x: Any) -> Any:
-        """ln f(x), without underflow in the tails."""
+        """Logarithm of f(x), without underflow in the tails."""
         logs = np.array([part.logpdf(x) for part in self.parts])  # type: ignore[attr-defined]
         weights = self.weights.reshape(-1, *([1] * (logs.ndim - 1)))
         return scipy.special.logsumexp(logs, axis=0, b=weights)
@@ -158,8 +155,14 @@ class Mixture(_Combined):
     def ppf(self, q: Any) -> Any:
         """The quantile function, by bisection between the least and the largest quantile of the parts."""
         levels = np.atleast_1d(np.asarray(q, dtype=float))
-        low, high = self._bracket(levels)
+        low, high = _bracket([part.ppf(levels) for part in self.parts], levels)
         return _bisect(self.cdf, levels, low, high).reshape(np.shape(q))
+
+    def isf(self, q: Any) -> Any:
+        """The quantile function counted from the upper end."""
+        levels = np.atleast_1d(np.asarray(q, dtype=float))
+        low, high = _bracket([part.isf(levels) for part in self.parts], levels)
+        return _bisect(lambda x: -self.sf(x), -levels, low, high).reshape(np.shape(q))
 
     def support(self) -> tuple[float, float]:
         """From the least lower end to the largest upper end."""
@@ -183,6 +186,10 @@ class QuantileAverage(_Combined):
         """The weighted mean of the parts' quantiles."""
         return self._average([part.ppf(q) for part in self.parts])
 
+    def isf(self, q: Any) -> Any:
+        """The weighted mean of the parts' quantiles, counted from the upper end."""
+        return self._average([part.isf(q) for part in self.parts])
+
     def _level(self, x: Any) -> Vector:
         points = np.atleast_1d(np.asarray(x, dtype=float))
         return _bisect(self.ppf, points, np.zeros(points.shape), np.ones(points.shape))
@@ -193,7 +200,9 @@ class QuantileAverage(_Combined):
 
     def sf(self, x: Any) -> Any:
         """1 - F(x)."""
-        return 1.0 - self.cdf(x)
+        points = np.atleast_1d(np.asarray(x, dtype=float))
+        tails = _bisect(lambda q: -self.isf(q), -points, np.zeros(points.shape), np.ones(points.shape))
+        return tails.reshape(np.shape(x))
 
     def pdf(self, x: Any) -> Any:
         """f(x) = 1 / mean of 1 / f_i at the parts' quantiles of the same level."""
@@ -214,14 +223,30 @@ class QuantileAverage(_Combined):
         return np.asarray(self.ppf(np.random.default_rng(random_state).uniform(size=size)), dtype=float)
 
 
-def _bisect(rising: Any, goal: Vector, low: Vector, high: Vector) -> Vector:
-    """Where a rising function reaches each goal, to the last bit, between low and high."""
-    low, high = low.copy(), high.copy()
-    for _ in range(200):
-        middle = low + 0.5 * (high - low)
-        if np.all((middle <= low) | (middle >= high) | ~np.isfinite(middle)):
-            break
-        below = np.asarray(rising(middle)) < goal
-        low = np.where(below, middle, low)
-        high = np.where(below, high, middle)
-    return high
+def _bracket(quantiles: list[Any], like: Vector) -> tuple[Vector, Vector]:
+    every = np.array([np.broadcast_to(q, like.shape) for q in quantiles], dtype=float)
+    return every.min(axis=0), every.max(axis=0)
+
+
+def _bisect(rising: Callable[[Vector], Any], goal: Vector, low: Vector, high: Vector) -> Vector:
+    """The least float at which a rising function reaches each goal, between low and high.
+
+    It halves the number of floats that are left rather than their span, so that 64 steps suffice at any magnitude.
+    """
+    below, above = _ranks(low) - 1, _ranks(high)
+    for _ in range(65):
+        middle = (below >> 1) + (above >> 1) + (below & above & 1)
+        short = np.asarray(rising(_floats(middle))) < goal
+        below = np.where(short & (middle > below), middle, below)
+        above = np.where(~short & (middle > below), middle, above)
+    return _floats(above)
+
+
+def _ranks(x: Vector) -> npt.NDArray[np.int64]:
+    """Floats as integers in the same order."""
+    bits = np.ascontiguousarray(x + 0.0).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _floats(ranks: npt.NDArray[np.int64]) -> Vector:
+    return np.ascontiguousarray(np.where(ranks < 0, np.int64(-(2**63)) - ranks, ranks)).view(np.float64)

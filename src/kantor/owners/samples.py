@@ -2,19 +2,36 @@
 
 A sample is a set of numbers, each with a weight; without weights all count alike. `as_sample` is the one place where
 numbers enter from outside. It refuses whatever would turn into a plausible wrong answer later: missing values,
-infinities, text, complex numbers, an empty list, or more than one dimension.
+infinities, text, complex numbers, an empty list, or more than one dimension. `sample_or_distribution` is the one
+place that decides which of the two somebody meant.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kantor.errors import InputError
-from kantor.owners.distributions import Vector
+from kantor.owners.distributions import Distribution, Vector, atoms, is_discrete, is_distribution
 
-__all__ = ["as_numbers", "as_sample", "as_weights", "sort_sample"]
+__all__ = ["Sample", "as_numbers", "as_sample", "as_weights", "check_finite", "sample_or_distribution"]
+
+
+class Sample(NamedTuple):
+    """Numbers and their weights, which sum to one; None where all count alike."""
+
+    values: Vector
+    weights: Vector | None = None
+
+    def ordered(self) -> tuple[Vector, Vector]:
+        """The values in rising order and, after each, the share of the sample up to and with it (the last is 1)."""
+        if self.weights is None:
+            return np.sort(self.values), np.arange(1, self.values.size + 1) / self.values.size
+        held = self.weights > 0
+        order = np.argsort(self.values[held], kind="stable")
+        levels = np.cumsum(self.weights[held][order])
+        return self.values[held][order], levels / levels[-1]
 
 
 def as_numbers(values: Any, **where: object) -> Vector:
@@ -23,13 +40,13 @@ def as_numbers(values: Any, **where: object) -> Vector:
         array = np.asarray(values)
         if array.dtype.kind in "biuf":
             return array.astype(np.float64, copy=False)
-        if array.dtype.kind == "O":
+        if array.dtype.kind == "O" and not any(isinstance(v, (str, bytes)) for v in array.ravel()):
             return array.astype(np.float64)
     except (TypeError, ValueError) as fault:
         raise InputError(f"these are not numbers ({fault})", remedy="Give numbers only.", **where) from fault
     raise InputError(
         f"these are not numbers but {array.dtype} values",
-        remedy="Give real numbers; convert dates and categories to numbers first.",
+        remedy="Give real numbers; convert text, dates and categories to numbers first.",
         **where,
     )
 
@@ -44,9 +61,7 @@ def as_sample(values: Any, **where: object) -> Vector:
             **where,
         )
     if array.size == 0:
-        raise InputError(
-            "there are no samples", remedy="Give at least one number, or leave the owner out.", **where
-        )
+        raise InputError("there are no samples", remedy="Give at least one number, or leave the owner out.", **where)
     check_finite(array, **where)
     return array
 
@@ -86,10 +101,24 @@ def as_weights(weights: Any, size: int, **where: object) -> Vector:
     return scaled / scaled.sum()
 
 
-def sort_sample(values: Vector, weights: Vector | None) -> tuple[Vector, Vector]:
-    """The sample in rising order, its weights alongside; points without weight are dropped."""
-    if weights is None:
-        return np.sort(values), np.full(values.size, 1.0 / values.size)
-    held = weights > 0
-    order = np.argsort(values[held], kind="stable")
-    return values[held][order], weights[held][order]
+def sample_or_distribution(thing: Any, weights: Any = None, argument: str = "x") -> Sample | Distribution:
+    """What was given to be compared: a distribution as it is, a discrete one as its atoms, numbers as a sample."""
+    if isinstance(thing, Sample):
+        return thing
+    if is_distribution(thing):
+        if weights is not None:
+            raise InputError(
+                "weights were given for a distribution",
+                remedy="Weights go with samples; leave them out here.",
+                argument=f"{argument}_weights",
+            )
+        distribution: Distribution = thing
+        return Sample(*atoms(distribution)) if is_discrete(distribution) else distribution
+    if isinstance(thing, str) or np.ndim(thing) == 0:
+        raise InputError(
+            f"{type(thing).__name__} {thing!r} is neither a sample nor a distribution",
+            remedy="Give a list of numbers, or a frozen distribution such as scipy.stats.norm(0, 1).",
+            argument=argument,
+        )
+    values = as_sample(thing, argument=argument)
+    return Sample(values, None if weights is None else as_weights(weights, values.size, argument=f"{argument}_weights"))

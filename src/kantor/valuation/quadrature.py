@@ -16,23 +16,31 @@ import scipy
 
 from kantor.owners.distributions import Distribution, Vector
 
-__all__ = ["breakpoints", "integrate", "refine", "sign_changes"]
+__all__ = ["breakpoints", "integrate", "quietly", "refine", "sign_changes"]
+
+quietly = np.errstate(all="ignore")
+"""For functions that evaluate distributions far outside their bulk, where over- and underflow are right answers."""
 
 _FINE = np.polynomial.legendre.leggauss(16)
 _COARSE = np.polynomial.legendre.leggauss(11)
-_DECADES = np.array([1e-16, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
-_LEVELS = np.concatenate([_DECADES, np.linspace(0.03, 0.5, 12)])
+_CORE = np.linspace(0.03, 0.5, 12)
+_DECADES = 10.0 ** -np.concatenate([np.arange(2, 11), np.arange(12, 21, 2), np.arange(25, 301, 5)])
 
 
-def breakpoints(*distributions: Distribution) -> Vector:
-    """Finite quantiles of all the distributions in rising order, dense towards both tails, with finite ends."""
-    cuts: list[Any] = []
-    for distribution in distributions:
-        upper = getattr(distribution, "isf", None)
-        cuts.append(distribution.ppf(_LEVELS))
-        cuts.append(upper(_LEVELS) if upper is not None else distribution.ppf(1 - _LEVELS))
-        cuts.append(np.array(distribution.support(), dtype=float))
-    points = np.unique(np.concatenate([np.asarray(c, dtype=float) for c in cuts]))
+@quietly
+def breakpoints(*distributions: Distribution, reach: float = 1e-16) -> Vector:
+    """Finite quantiles of all the distributions in rising order, dense towards both tails, with finite ends.
+
+    reach: the least tail probability. 1e-16 is enough for what is bounded (probabilities); an integral over lengths,
+    where a heavy tail counts, wants 1e-300.
+    """
+    levels = np.append(_DECADES[reach * 0.99 <= _DECADES], _CORE)
+    cuts = [
+        cut
+        for distribution in distributions
+        for cut in (distribution.ppf(levels), distribution.isf(levels), distribution.support())
+    ]
+    points = np.unique(np.concatenate([np.asarray(cut, dtype=float) for cut in cuts]))
     return points[np.isfinite(points)]
 
 

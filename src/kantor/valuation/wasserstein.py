@@ -15,25 +15,15 @@ one sort per owner and a few passes over the sorted numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import scipy
 
 from kantor.errors import InputError, MissingExtraError
-from kantor.owners.distributions import (
-    Distribution,
-    Family,
-    Vector,
-    atoms,
-    family,
-    is_discrete,
-    is_distribution,
-)
-from kantor.owners.samples import as_numbers, as_sample, as_weights, sort_sample
+from kantor.owners.distributions import Distribution, Family, Vector, family, is_distribution
+from kantor.owners.samples import Sample, as_numbers, as_weights, sample_or_distribution
 from kantor.valuation.families import Standard, family_distance, standard
-from kantor.valuation.quadrature import breakpoints, integrate, refine, sign_changes
+from kantor.valuation.quadrature import breakpoints, integrate, quietly, refine, sign_changes
 
 __all__ = ["SampleTarget", "sliced_wasserstein", "wasserstein"]
 
@@ -49,51 +39,34 @@ def wasserstein(x: Any, y: Any, x_weights: Any = None, y_weights: Any = None) ->
     >>> wasserstein([0, 1, 3], [5, 6, 8])
     5.0
     """
-    if not is_distribution(x) and not is_distribution(y) and (np.ndim(x) == 2 or np.ndim(y) == 2):
+    if _is_cloud(x) or _is_cloud(y):
         return _clouds(x, y, x_weights, y_weights)
-    left, right = _side(x, x_weights, "x"), _side(y, y_weights, "y")
-    if isinstance(left, tuple):
-        return _from_sample(left, right)
-    if isinstance(right, tuple):
-        return _from_sample(right, left)
+    left, right = sample_or_distribution(x, x_weights, "x"), sample_or_distribution(y, y_weights, "y")
+    if isinstance(left, Sample) and isinstance(right, Sample):
+        return _two_samples(left, right)
+    if isinstance(left, Sample):
+        return distance_target(right).distance(left)
+    if isinstance(right, Sample):
+        return distance_target(left).distance(right)
     return _two_distributions(left, right)
 
 
-def _side(thing: Any, weights: Any, argument: str) -> tuple[Vector, Vector | None] | Distribution:
-    """A distribution as it is, a discrete one as its atoms, a sample as (values, weights or None)."""
-    if is_distribution(thing):
-        if weights is not None:
-            raise InputError(
-                "weights were given for a distribution",
-                remedy="Weights go with samples; leave them out here.",
-                argument=f"{argument}_weights",
-            )
-        distribution: Distribution = thing
-        return atoms(distribution) if is_discrete(distribution) else distribution
-    if isinstance(thing, str) or np.ndim(thing) == 0:
-        raise InputError(
-            f"{type(thing).__name__} {thing!r} is neither a sample nor a distribution",
-            remedy="Give a list of numbers, or a frozen distribution such as scipy.stats.norm(0, 1).",
-            argument=argument,
-        )
-    values = as_sample(thing, argument=argument)
-    return values, None if weights is None else as_weights(
-        weights, values.size, argument=f"{argument}_weights"
-    )
+def _is_cloud(thing: Any) -> bool:
+    return not isinstance(thing, Sample) and not is_distribution(thing) and np.ndim(thing) == 2
 
 
-def _from_sample(
-    left: tuple[Vector, Vector | None], right: tuple[Vector, Vector | None] | Distribution
-) -> float:
-    values, weights = left
-    if not isinstance(right, tuple):
-        return DistributionTarget(right).distance(values, weights)
-    if weights is None and right[1] is None and values.size == right[0].size:
-        distance = float(np.abs(np.sort(values) - np.sort(right[0])).mean())
-    elif values.size <= right[0].size:
-        distance = SampleTarget(*right).distance(values, weights)
+def distance_target(target: Sample | Distribution) -> SampleTarget | DistributionTarget:
+    """A target made ready for many comparisons."""
+    return SampleTarget(target) if isinstance(target, Sample) else DistributionTarget(target)
+
+
+def _two_samples(left: Sample, right: Sample) -> float:
+    if left.weights is None and right.weights is None and left.values.size == right.values.size:
+        distance = float(np.abs(np.sort(left.values) - np.sort(right.values)).mean())
+    elif left.values.size <= right.values.size:
+        distance = SampleTarget(right).distance(left)
     else:
-        distance = SampleTarget(values, weights).distance(*right)
+        distance = SampleTarget(left).distance(right)
     if not np.isfinite(distance):
         raise InputError(
             "the samples are so far apart that their distance exceeds the largest float",
@@ -109,31 +82,22 @@ class SampleTarget:
     common offset nor an outlier in one tail costs digits elsewhere.
     """
 
-    def __init__(self, values: Vector, weights: Vector | None = None) -> None:
-        ordered, shares = sort_sample(values, weights)
+    def __init__(self, sample: Sample) -> None:
+        ordered, levels = sample.ordered()
         middle = ordered.size // 2
         self.centre = float(ordered[middle])
         self._points = ordered - self.centre
-        self._even = weights is None
-        self._levels = self._level_grid(shares)
-        mass = self._points * shares
+        self._levels = np.concatenate([[0.0], levels])
+        mass = self._points / ordered.size if sample.weights is None else self._points * np.diff(self._levels)
         self._sums = np.concatenate([-np.cumsum(mass[:middle][::-1])[::-1], [0.0], np.cumsum(mass[middle:])])
         self._grids: dict[int, tuple[Vector, Vector, Vector, Vector, Vector]] = {}
 
-    def _level_grid(self, shares: Vector) -> Vector:
-        if self._even:
-            return np.arange(shares.size + 1) / shares.size
-        levels = np.concatenate([[0.0], np.cumsum(shares)])
-        levels /= levels[-1]
-        return levels
-
-    def distance(self, values: Vector, weights: Vector | None = None) -> float:
+    def distance(self, sample: Sample) -> float:
         """W of one sample."""
-        if weights is None:
-            return float(self.distances(values[None, :])[0])
-        ordered, shares = sort_sample(values, weights)
-        edges = np.concatenate([[0.0], np.cumsum(shares)])
-        edges /= edges[-1]
+        if sample.weights is None:
+            return float(self.distances(sample.values[None, :])[0])
+        ordered, levels = sample.ordered()
+        edges = np.concatenate([[0.0], levels])
         return float(self._sum_blocks(ordered[None, :] - self.centre, *self._blocks(edges))[0])
 
     def distances(self, block: Vector) -> Vector:
@@ -195,13 +159,13 @@ class DistributionTarget:
         self._standard: Standard | None = standard(self._family) if self._family else None
         self._quantiles: dict[int, Vector] = {}
 
-    def distance(self, values: Vector, weights: Vector | None = None) -> float:
+    def distance(self, sample: Sample) -> float:
         """W of one sample."""
-        if weights is None:
-            return float(self.distances(values[None, :])[0])
-        ordered, shares = sort_sample(values, weights)
-        levels = np.cumsum(shares)[:-1]
-        return self._row(ordered, levels, np.asarray(self.distribution.ppf(levels), dtype=float))
+        if sample.weights is None:
+            return float(self.distances(sample.values[None, :])[0])
+        ordered, levels = sample.ordered()
+        inner = levels[:-1]
+        return self._row(ordered, inner, np.asarray(self.distribution.ppf(inner), dtype=float))
 
     def distances(self, block: Vector) -> Vector:
         """W of each row of a 2-D block."""
@@ -229,36 +193,27 @@ class DistributionTarget:
         return np.asarray(parts.scale * (np.maximum(inner, 0.0).sum(axis=1) + tails), dtype=float)
 
 
-def _area_against_sample(
-    distribution: Distribution, ordered: Vector, levels: Vector, quantiles: Vector
-) -> float:
+@quietly
+def _area_against_sample(distribution: Distribution, ordered: Vector, levels: Vector, quantiles: Vector) -> float:
     if not _has_mean(distribution):
         return float("inf")
-    edges = np.unique(np.concatenate([breakpoints(distribution), ordered, quantiles[np.isfinite(quantiles)]]))
+    edges = np.unique(
+        np.concatenate([breakpoints(distribution, reach=1e-300), ordered, quantiles[np.isfinite(quantiles)]])
+    )
     steps = np.concatenate([[0.0], levels, [1.0]])
 
     def gap(x: Vector) -> Vector:
         p = steps[np.searchsorted(ordered, x, side="right")]
         return np.abs(np.where(p > 0.5, (1 - p) - distribution.sf(x), distribution.cdf(x) - p))
 
-    return integrate(gap, edges) + _tails(distribution, edges)
+    return integrate(gap, edges)
 
 
 def _has_mean(distribution: Distribution) -> bool:
     return bool(np.isfinite(distribution.mean()))
 
 
-def _tails(distribution: Distribution, edges: Vector) -> float:
-    """The area under F below the first edge and under 1 - F above the last, where the support is unbounded."""
-    low, high = distribution.support()
-    area = 0.0
-    if not np.isfinite(low):
-        area += scipy.integrate.quad(lambda t: distribution.cdf(edges[0] - t), 0, np.inf, limit=200)[0]
-    if not np.isfinite(high):
-        area += scipy.integrate.quad(lambda t: distribution.sf(edges[-1] + t), 0, np.inf, limit=200)[0]
-    return float(area)
-
-
+@quietly
 def _two_distributions(x: Distribution, y: Distribution) -> float:
     one, other = family(x), family(y)
     if one and other and one[:2] == other[:2]:
@@ -278,26 +233,16 @@ def _two_distributions(x: Distribution, y: Distribution) -> float:
     return _area_between(x, y)
 
 
+@quietly
 def _area_between(x: Distribution, y: Distribution) -> float:
     middle = float(x.ppf(0.5))
 
     def difference(t: Any) -> Any:
         return np.where(np.asarray(t) > middle, y.sf(t) - x.sf(t), x.cdf(t) - y.cdf(t))
 
-    edges = breakpoints(x, y)
+    edges = breakpoints(x, y, reach=1e-300)
     edges = np.unique(np.concatenate([edges, sign_changes(difference, refine(edges, 4))]))
-    body = integrate(lambda t: np.abs(difference(t)), edges)
-    return body + sum(_outer_areas(difference, x, y, edges))
-
-
-def _outer_areas(
-    difference: Callable[[Any], Any], x: Distribution, y: Distribution, edges: Vector
-) -> Iterator[float]:
-    lows, highs = zip(x.support(), y.support(), strict=True)
-    if not np.all(np.isfinite(lows)):
-        yield float(scipy.integrate.quad(lambda t: abs(difference(edges[0] - t)), 0, np.inf, limit=200)[0])
-    if not np.all(np.isfinite(highs)):
-        yield float(scipy.integrate.quad(lambda t: abs(difference(edges[-1] + t)), 0, np.inf, limit=200)[0])
+    return integrate(lambda t: np.abs(difference(t)), edges)
 
 
 def _two_clouds(x: Any, y: Any) -> tuple[Vector, Vector]:
@@ -352,9 +297,7 @@ def sliced_wasserstein(x: Any, y: Any, projections: int = 200, seed: int = 0) ->
     The directions are drawn uniformly on the sphere from `seed`, the same for every call, so that owners compare.
     """
     if projections < 1:
-        raise InputError(
-            f"{projections} projections were asked for", remedy="Ask for at least one.", value=projections
-        )
+        raise InputError(f"{projections} projections were asked for", remedy="Ask for at least one.", value=projections)
     first, second = _two_clouds(x, y)
     directions = np.random.default_rng(seed).standard_normal((first.shape[1], projections))
     directions /= np.linalg.norm(directions, axis=0)

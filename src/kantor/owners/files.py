@@ -1,0 +1,185 @@
+"""Owners' data from files: CSV (also TSV, semicolons, or compressed), and Parquet.
+
+Parquet in wide form is read a block of owners at a time, so that a file larger than memory can be valued. Whatever is
+wrong with a file is told with its name, the row as a spreadsheet counts it, the column, and what to do.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from kantor.errors import InputError
+from kantor.owners.collection import Owners
+from kantor.owners.distributions import Vector
+from kantor.owners.frames import (
+    numeric_column,
+    owners_from_columns,
+    owners_from_frame,
+    refuse_duplicates,
+    wide_column,
+)
+from kantor.owners.samples import Sample
+
+__all__ = ["read_owners", "read_table", "read_target"]
+
+_PARQUET = (".parquet", ".pq")
+_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst", ".tsv.gz")
+_AT_ONCE = 64  # columns checked in one go
+
+
+def read_owners(path: str | Path, ignore: Sequence[str] = ()) -> Owners:
+    """Owners from a CSV or Parquet file: a column for each, or the two columns owner and value.
+
+    ignore: columns that are no owner's data, such as a time stamp.
+    """
+    file = _existing(path)
+    if not _is_parquet(file):
+        return owners_from_frame(_without(read_table(file), ignore, file), str(file))
+    with _readable(file):
+        empty = pl.scan_parquet(file).head(0).collect()
+    columns = _without(empty, ignore, file).columns
+    if {name.lower() for name in columns} == {"owner", "value"} or not columns:
+        return owners_from_frame(_without(read_table(file), ignore, file), str(file))
+    # One pass that checks every column and keeps its length; the samples are read again, block by block.
+    lengths = [
+        column.size
+        for start in range(0, len(columns), _AT_ONCE)
+        for column in _parquet_columns(file, columns[start : start + _AT_ONCE])
+    ]
+    return owners_from_columns(tuple(columns), lambda names: _parquet_columns(file, names), lengths)
+
+
+def _without(table: pl.DataFrame, ignore: Sequence[str], file: Path) -> pl.DataFrame:
+    for name in ignore:
+        if name not in table.columns:
+            raise InputError(
+                f"there is no column {name!r} to ignore",
+                remedy=f"The columns are: {', '.join(table.columns[:8])}{' ...' if table.width > 8 else ''}.",
+                value=name,
+                file=file,
+            )
+    return table.drop(list(ignore))
+
+
+def _parquet_columns(file: Path, names: list[str]) -> list[Vector]:
+    with _readable(file):
+        table = pl.read_parquet(file, columns=names)
+    return [wide_column(table.get_column(name), str(file)) for name in names]
+
+
+def read_target(path: str | Path) -> Sample:
+    """The target's samples: a file with one column of numbers, or with one named value."""
+    file = _existing(path)
+    table = read_table(file)
+    names = {name.strip().lower(): name for name in table.columns}
+    if table.width == 1 or "value" in names:
+        column = numeric_column(table.get_column(names.get("value", table.columns[0])), str(file)).drop_nulls()
+        if column.len() == 0:
+            raise InputError("the target has no samples", remedy="Give at least one number.", file=file)
+        return Sample(column.to_numpy())
+    raise InputError(
+        f"the target has {table.width} columns ({', '.join(table.columns[:5])})",
+        remedy='Give one column of numbers, or name the one that counts "value".',
+        file=file,
+    )
+
+
+def read_table(path: str | Path) -> pl.DataFrame:
+    """A CSV or Parquet file as it stands, numbers recognised; duplicate and missing column names are refused."""
+    file = _existing(path)
+    if _is_parquet(file):
+        with _readable(file):
+            return pl.read_parquet(file)
+    separator = _check_header(file)
+    with _readable(file):
+        return pl.read_csv(
+            file, separator=separator, decimal_comma=separator == ";", infer_schema_length=None, null_values=[""]
+        )
+
+
+def _existing(path: str | Path) -> Path:
+    file = Path(path)
+    if not file.exists():
+        raise InputError("there is no such file", remedy="Check the name and the folder.", file=file)
+    if file.is_dir():
+        raise InputError("this is a folder", remedy="Give one CSV or Parquet file.", file=file)
+    if not _is_parquet(file) and not file.name.lower().endswith(_TEXT):
+        raise InputError(
+            f"files ending in {file.suffix or 'nothing'} are not read",
+            remedy="Give a CSV file (.csv, .tsv) or a Parquet file (.parquet).",
+            file=file,
+        )
+    if file.stat().st_size == 0:
+        raise InputError(
+            "the file is empty", remedy="Give a header row with the owners' names, then samples.", file=file
+        )
+    return file
+
+
+def _is_parquet(file: Path) -> bool:
+    return file.name.lower().endswith(_PARQUET)
+
+
+def _check_header(file: Path) -> str:
+    """The separator, once the header is known to name every column, once, and not to be data."""
+    with _readable(file):
+        top = pl.read_csv(file, has_header=False, n_rows=1, separator="\n", infer_schema=False, quote_char=None)
+    line = str(top.item(0, 0) or "") if top.height else ""
+    separator = "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
+    with _readable(file):
+        cells = pl.read_csv(file, has_header=False, n_rows=1, separator=separator, infer_schema=False).row(0)
+    names = ["" if cell is None else str(cell).strip() for cell in cells]
+    if "" in names:
+        raise InputError(
+            f"column {names.index('') + 1} has no name", remedy="Name every column after its owner.", file=file, row=1
+        )
+    if all(_is_number(name) for name in names):
+        raise InputError(
+            f"the first row looks like data ({', '.join(names[:5])})",
+            remedy="Put a header row above it that names the owners.",
+            file=file,
+            row=1,
+        )
+    refuse_duplicates(names, str(file))
+    return separator
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return "." in text or "," in text or "e" in text.lower()
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """What a reader says of a broken file, in our words and with the file's name."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as fault:
+        row, problem = _overlong_row(file) or (None, f"the file cannot be read ({str(fault).splitlines()[0]})")
+        raise InputError(
+            problem,
+            remedy="Check that it is a whole CSV (UTF-8) or Parquet file, with equally many cells in each row.",
+            file=file,
+            row=row,
+        ) from fault
+
+
+def _overlong_row(file: Path) -> tuple[int, str] | None:
+    """The first row of a plain CSV that has more cells than the header, which is what readers stumble over most."""
+    if file.suffix.lower() != ".csv":
+        return None
+    with file.open(encoding="utf-8", errors="replace", newline="") as text:
+        rows = csv.reader(text)
+        width = len(next(rows, []))
+        for number, cells in enumerate(rows, start=2):
+            if len(cells) > width:
+                return number, f"the row has {len(cells)} cells where the header has {width}"
+    return None

@@ -1,0 +1,73 @@
+"""Result files, written whole or not at all.
+
+A result is written beside its place under a temporary name and then moved there, so that an interrupted run leaves
+either the old file or the new one, never half of it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kantor.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["check_destination", "replacing", "write_table"]
+
+_TABLES = (".csv", ".parquet")
+
+
+def check_destination(path: Path, endings: tuple[str, ...] = _TABLES) -> Path:
+    """Refuse a place that could not be written, before any work is done."""
+    if path.suffix.lower() not in endings:
+        raise InputError(
+            f"results are not written as {path.suffix or 'a file without ending'}",
+            remedy=f"Give a name that ends in {' or '.join(endings)}.",
+            file=path,
+        )
+    if path.is_dir():
+        raise InputError("this is a folder", remedy="Give the name of a file in it.", file=path)
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent}", remedy="Make it first, or write elsewhere.", file=path)
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name to write to, which takes the place of `path` when all went well."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    except OSError as fault:
+        raise InputError(
+            f"it cannot be written ({fault.strerror})", remedy="Check the folder's permissions.", file=path
+        ) from fault
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """A table as CSV or Parquet, by the file's ending."""
+    check_destination(path)
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            table.write_parquet(temporary)
+        else:
+            table.write_csv(temporary)
