@@ -3,19 +3,18 @@
 What a user would write instead is the definition: a loop over coalitions for the distances, and a loop over players
 and coalitions for the values. It is timed with fewer owners, where it ends.
 
-    python -m benchmarks.shapley
+    python -m benchmarks
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy
 
+from benchmarks.timing import timed
 from kantor.valuation.coalitions import coalition_distances
 from kantor.valuation.shapley import shapley
 
@@ -51,12 +50,6 @@ def population(count: int) -> list[Any]:
     rng = np.random.default_rng(1345)
     draws = zip(rng.uniform(10, 16, count), rng.uniform(1, 3, count), strict=True)
     return [scipy.stats.norm(location, scale) for location, scale in draws]
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
 
 
 def distances_and_values(owners: list[Any]) -> Any:
@@ -96,8 +89,3 @@ def folded_mean(one: tuple[float, float], other: tuple[float, float]) -> float:
         return abs(shift)
     t = shift / stretch
     return stretch * math.sqrt(2 / math.pi) * math.exp(-t * t / 2) + shift * math.erf(t / math.sqrt(2))
-
-
-if __name__ == "__main__":
-    for name, value in measure().items():
-        print(f"{name:28} {value:.4g}" if isinstance(value, float) else f"{name:28} {value}")

@@ -67,10 +67,10 @@ def test_normals():
     barycenter = kt.aggregate(owners, "barycenter")
     assert (barycenter.mean(), barycenter.std()) == pytest.approx((12, 2))
     assert isinstance(kt.aggregate(owners, "mixture"), Mixture)
-    draws = np.random.default_rng(0).normal([[10], [14]], [[1], [3]], (2, 200_000))
-    assert kt.wasserstein(kt.aggregate(draws, "euclidean"), euclidean) < 0.02
-    assert kt.wasserstein(kt.aggregate(draws, "barycenter"), barycenter) < 0.02
-    assert kt.wasserstein(kt.aggregate(draws, "mixture"), kt.aggregate(owners, "mixture")) < 0.02
+    draws = np.random.default_rng(0).normal([[10], [14]], [[1], [3]], (2, 40_000))
+    assert kt.wasserstein(kt.aggregate(draws, "euclidean"), euclidean) < 0.04
+    assert kt.wasserstein(kt.aggregate(draws, "barycenter"), barycenter) < 0.04
+    assert kt.wasserstein(kt.aggregate(draws, "mixture"), kt.aggregate(owners, "mixture")) < 0.04
 
 
 def test_other_families():

@@ -29,7 +29,7 @@ __all__ = ["read_owners", "read_table", "read_target"]
 
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst", ".tsv.gz")
-_AT_ONCE = 64  # columns checked in one go
+_NUMBERS_AT_ONCE = 1 << 22  # held in memory while a file is checked: 32 MB
 
 
 def read_owners(path: str | Path, ignore: Sequence[str] = ()) -> Owners:
@@ -41,15 +41,17 @@ def read_owners(path: str | Path, ignore: Sequence[str] = ()) -> Owners:
     if not _is_parquet(file):
         return owners_from_frame(_without(read_table(file), ignore, file), str(file))
     with _readable(file):
-        empty = pl.scan_parquet(file).head(0).collect()
+        scan = pl.scan_parquet(file)
+        empty, rows = scan.head(0).collect(), int(scan.select(pl.len()).collect().item())
     columns = _without(empty, ignore, file).columns
     if {name.lower() for name in columns} == {"owner", "value"} or not columns:
         return owners_from_frame(_without(read_table(file), ignore, file), str(file))
     # One pass that checks every column and keeps its length; the samples are read again, block by block.
+    step = max(64, _NUMBERS_AT_ONCE // max(rows, 1))
     lengths = [
         column.size
-        for start in range(0, len(columns), _AT_ONCE)
-        for column in _parquet_columns(file, columns[start : start + _AT_ONCE])
+        for start in range(0, len(columns), step)
+        for column in _parquet_columns(file, columns[start : start + step])
     ]
     return owners_from_columns(tuple(columns), lambda names: _parquet_columns(file, names), lengths)
 
