@@ -1,0 +1,1 @@
+"""What owners tell the market: bids, prior beliefs about prices, and the virtual costs that follow from them."""
