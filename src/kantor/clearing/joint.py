@@ -34,15 +34,15 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from kantor.clearing.problem import Allocation, Places, Problem
 from kantor.owners.distributions import Vector
 
 __all__ = ["solve_joint"]
 
-_SAMPLE = 8192
+_SAMPLE = 4096
 _SMALL = 64
+_WIDE = 1 << 16
 _ROUNDING = 4e-15
 _GAP = 2.5e-13  # relative; what is proved is proved to 1e-12
 
@@ -144,44 +144,35 @@ class JointSearch:
         self.best.offer(objective, float(spend), members)
 
     def _from_sample(self) -> None:
-        """Clear a strided sample in which each owner stands for `step`, then take its threshold to everybody."""
+        """Clear strided samples, each owner standing for `step`; then take the threshold found to everybody."""
         _, a, p, *_ = self.everyone
-        step = a.size // _SAMPLE
-        some_a, some_p = np.ascontiguousarray(a[::step]), np.ascontiguousarray(p[::step])
-        sizes = np.arange(1, some_a.size + 1) * step
-        held = sizes < self.coefficients.size
-        c = self.coefficients[np.minimum(sizes, self.coefficients.size - 1)]
-        found: tuple[float, float, float] = (inf, 1.0, 0.0)
-        lam = float(some_p.mean() / some_a.mean()) if some_a.any() else 1.0
-        for exponent in range(-6, 7, 2):
-            found = min(found, self._descend(lam * 10.0**exponent, some_a, some_p, c, step, held))
-        _, lam, threshold = found
-        for _ in range(3):
-            chosen = np.flatnonzero(lam * a + p <= threshold)
-            if not 0 < chosen.size < self.coefficients.size:
-                return
+        start = float(p.mean() / a.mean()) if a.any() and p.any() else 1.0
+        found = min(self._descend(start * 10.0**exponent, _SAMPLE) for exponent in range(-6, 7, 2))
+        if a.size > 16 * _SAMPLE:
+            found = self._descend(found[1], 16 * _SAMPLE)
+        _, self.guess, threshold = found
+        chosen = np.flatnonzero(self.guess * a + p <= threshold)
+        if 0 < chosen.size < self.coefficients.size:
             self._offer(chosen)
-            scale, root = float(self.coefficients[chosen.size]), sqrt(float(a[chosen].sum()))
-            if not (scale > 0 and root > 0):
-                return
-            new = self.guess = scale / (2 * root)
-            threshold, lam = threshold * new / lam if threshold > 0 else threshold, new
-            keys = np.sort(lam * some_a + some_p)
-            threshold = float(keys[min(chosen.size // step, keys.size - 1)])
 
-    @staticmethod
-    def _descend(
-        lam: float, a: Vector, p: Vector, c: Vector, step: int, held: npt.NDArray[np.bool_]
-    ) -> tuple[float, float, float]:
-        """From a lambda to the best size for it, to the lambda of that coalition, and so on."""
+    def _descend(self, lam: float, count: int) -> tuple[float, float, float]:
+        """From a lambda to its best size, to the lambda of that coalition, and so on: (objective, lambda, last key)."""
+        _, everyone_a, everyone_p, *_ = self.everyone
+        step = max(1, everyone_a.size // count)
+        a, p = np.ascontiguousarray(everyone_a[::step]), np.ascontiguousarray(everyone_p[::step])
+        sizes = np.arange(1, a.size + 1) * step
+        c = np.where(
+            sizes < self.coefficients.size, self.coefficients[np.minimum(sizes, self.coefficients.size - 1)], inf
+        )
         best = (inf, lam, 0.0)
         for _ in range(12):
             keys = lam * a + p
             order = np.argsort(keys, kind="stable")
             total, spend = step * np.cumsum(a[order]), step * np.cumsum(p[order])
-            objective = np.where(held, c * np.sqrt(total) + spend, inf)
+            with np.errstate(invalid="ignore"):
+                objective = np.nan_to_num(c * np.sqrt(total) + spend, nan=inf)
             at = int(objective.argmin())
-            if not objective[at] < best[0]:
+            if not objective[at] < best[0] * (1 - 1e-6):
                 break
             best = (float(objective[at]), lam, float(keys[order[at]]))
             if not (c[at] > 0 and total[at] > 0):
@@ -243,8 +234,17 @@ class JointSearch:
         sizes = sizes[sizes <= core.places.size]
         if not sizes.size:
             return None
-        low, high = self.evaluate(core, 0.0), self.evaluate(core, inf)
+        low, high = self.evaluate(core, 0.0), self.survey(core, inf, core.places.size)
         return Node(low, high, sizes, np.zeros(sizes.size), core)
+
+    def survey(self, core: Core, lam: float, most: int) -> Point:
+        """Phi alone, for the `most` first owners: a third of the work of an evaluation, and enough for wide intervals."""
+        self.evaluations += 1
+        keys = core.a if lam == inf else lam * core.a + core.p
+        keys = np.sort(keys) if most >= keys.size else np.sort(np.partition(keys, most - 1)[:most])
+        phi = _running(core.bought_a if lam == inf else lam * core.bought_a + core.bought_p, keys)
+        unknown = np.broadcast_to(np.nan, phi.shape)
+        return Point(lam, core.bought.size, phi, phi if lam == inf else unknown, unknown, keys)
 
     def _worth_their_price(self, core: Core, sizes: Places, cutoff: float) -> Core:
         """Owners within the two inequalities of the opening, for at least one of the sizes."""
@@ -259,16 +259,16 @@ class JointSearch:
         return Core(core.places[held], core.a[held], core.p[held])
 
     def evaluate(self, core: Core, lam: float) -> Point:
-        """phi, A and Psi of the first owners by key, for every size; keys are the distances at lambda = infinity."""
+        """phi, A and Psi of the first owners by key, for every size."""
         self.evaluations += 1
         if lam == 0:
             keys, a, p = core.p, core.a, core.p
         else:
-            keys = core.a if lam == inf else lam * core.a + core.p
+            keys = lam * core.a + core.p
             order = np.argsort(keys, kind="stable")
             keys, a, p = keys[order], core.a[order], core.p[order]
         total, spend = _running(core.bought_a, a), _running(core.bought_p, p)
-        phi = total if lam == inf else lam * total + spend
+        phi = lam * total + spend
         point = Point(lam, core.bought.size, phi, total, spend, keys)
         self._candidate(core, point)
         return point
@@ -288,7 +288,7 @@ class JointSearch:
     @staticmethod
     def members(core: Core, lam: float, extra: int) -> Places:
         """The sure owners and the first `extra` of the core by key; ties go by place."""
-        keys = core.p if lam == 0 else core.a if lam == inf else lam * core.a + core.p
+        keys = core.p if lam == 0 else lam * core.a + core.p
         chosen = core.places[np.argsort(keys, kind="stable")[:extra]]
         return np.concatenate([core.bought, chosen])
 
@@ -297,7 +297,10 @@ class JointSearch:
     def split(self, node: Node) -> list[Node]:
         """Evaluate a lambda inside the interval; both halves, with their bounds."""
         node = node._replace(core=self.shrink(node))
-        middle = self.evaluate(node.core, self.split_at(node))
+        lam, count = self.split_at(node), node.core.places.size
+        narrow = count < _WIDE or node.high.lam < 1.5 * node.low.lam
+        most = int(node.sizes[-1]) - node.core.bought.size
+        middle = self.evaluate(node.core, lam) if narrow else self.survey(node.core, lam, most)
         halves = (node.low, middle), (middle, node.high)
         return [self.bounded(low, high, node.sizes, node.core) for low, high in halves]
 
@@ -310,7 +313,7 @@ class JointSearch:
             slope = flattest
         else:
             slope = (high.phi[at_high] - start) / (high.lam - low.lam)
-            slope = np.clip(slope, np.minimum(flattest, steepest), steepest)
+            slope = np.fmin(np.fmax(slope, flattest), steepest)  # where a survey knows no totals, they are ignored
         with np.errstate(divide="ignore"):
             lam = np.clip(c / (2 * np.sqrt(slope)), low.lam, high.lam)
         with np.errstate(invalid="ignore"):
