@@ -67,6 +67,8 @@ class Point(NamedTuple):
     total: Vector
     spend: Vector
     keys: Vector
+    order: Places
+    """The core's owners by key, as positions in the core; empty where only phi is known."""
 
     def rows(self, sizes: Places) -> Places:
         """Where sizes stand in the arrays."""
@@ -116,6 +118,7 @@ class JointSearch:
         self.best = Best(problem.reference)
         self.evaluations = 0
         self.guess: float | None = None
+        self.allowance = 0.0
         count = int(np.searchsorted(problem.costs, inf))
         self.everyone = Core(np.arange(count), problem.squares[:count], problem.costs[:count])
         self.coefficients = problem.coefficients[: count + 1]
@@ -204,7 +207,7 @@ class JointSearch:
 
     def cutoff(self) -> float:
         """Bounds from here on cannot lead to anything better."""
-        return self.best.objective * (1 - _GAP)
+        return self.best.objective * (1 - _GAP) + self.allowance
 
     def prune(self, node: Node) -> Node | None:
         """Forget the sizes whose bound has been reached."""
@@ -238,13 +241,15 @@ class JointSearch:
         return Node(low, high, sizes, np.zeros(sizes.size), core)
 
     def survey(self, core: Core, lam: float, most: int) -> Point:
-        """Phi alone, for the `most` first owners: a third of the work of an evaluation, and enough for wide intervals."""
+        """Only phi, for the `most` first owners: a third of the work of an evaluation, enough for wide intervals."""
         self.evaluations += 1
         keys = core.a if lam == inf else lam * core.a + core.p
         keys = np.sort(keys) if most >= keys.size else np.sort(np.partition(keys, most - 1)[:most])
         phi = _running(core.bought_a if lam == inf else lam * core.bought_a + core.bought_p, keys)
         unknown = np.broadcast_to(np.nan, phi.shape)
-        return Point(lam, core.bought.size, phi, phi if lam == inf else unknown, unknown, keys)
+        return Point(
+            lam, core.bought.size, phi, phi if lam == inf else unknown, unknown, keys, np.empty(0, dtype=np.int64)
+        )
 
     def _worth_their_price(self, core: Core, sizes: Places, cutoff: float) -> Core:
         """Owners within the two inequalities of the opening, for at least one of the sizes."""
@@ -262,14 +267,14 @@ class JointSearch:
         """phi, A and Psi of the first owners by key, for every size."""
         self.evaluations += 1
         if lam == 0:
-            keys, a, p = core.p, core.a, core.p
+            keys, a, p, order = core.p, core.a, core.p, np.arange(core.p.size)
         else:
             keys = lam * core.a + core.p
             order = np.argsort(keys, kind="stable")
             keys, a, p = keys[order], core.a[order], core.p[order]
         total, spend = _running(core.bought_a, a), _running(core.bought_p, p)
         phi = lam * total + spend
-        point = Point(lam, core.bought.size, phi, total, spend, keys)
+        point = Point(lam, core.bought.size, phi, total, spend, keys, order)
         self._candidate(core, point)
         return point
 
@@ -299,7 +304,7 @@ class JointSearch:
         node = node._replace(core=self.shrink(node))
         lam, count = self.split_at(node), node.core.places.size
         narrow = count < _WIDE or node.high.lam < 1.5 * node.low.lam
-        most = int(node.sizes[-1]) - node.core.bought.size
+        most = min(int(node.sizes[-1]) + 1 - node.core.bought.size, count)
         middle = self.evaluate(node.core, lam) if narrow else self.survey(node.core, lam, most)
         halves = (node.low, middle), (middle, node.high)
         return [self.bounded(low, high, node.sizes, node.core) for low, high in halves]
@@ -341,14 +346,14 @@ class JointSearch:
 
     @staticmethod
     def shrink(node: Node) -> Core:
-        """Set aside the owners whom every coalition left in the node holds, or none does."""
+        """Set aside the owners whom every coalition left in the node holds, or none does, nor the next larger one."""
         core, low, high = node.core, node.low, node.high
         if high.lam == inf or core.places.size < _SMALL:
             return core
         least, most = int(node.sizes[0]), int(node.sizes[-1])
         always = low.keys[max(least - low.sure - 1, 0)] if least > low.sure else -inf
-        row = most - high.sure
-        never = high.keys[row - 1] if row >= 1 else -inf
+        row = most + 1 - high.sure
+        never = high.keys[row - 1] if 1 <= row <= high.keys.size else inf
         at_low, at_high = low.lam * core.a + core.p, high.lam * core.a + core.p
         sure = at_high < always * (1 - 1e-12)
         out = at_low > never * (1 + 1e-12)
