@@ -29,7 +29,8 @@ __all__ = ["Interval", "falls", "ironed_intervals", "lower_hull"]
 _SAME = 1e-8  # relative: a fall smaller than this is rounding in somebody's F or f
 _TAIL = 1e-9  # levels closer to 1 than this are too coarse as floats to show which way R bends
 _ZOOM = 33
-_ROUNDS = 14
+_ROUNDS = 12
+_TURNS = 6
 
 
 class Interval(NamedTuple):
@@ -70,7 +71,8 @@ def ironed_intervals(
     intervals = []
     for a, b in pairwise(lower_hull(levels, levels * thetas)):
         slope = _slope(levels[a], thetas[a], levels[b], thetas[b])
-        if b - a > 1 and np.any(np.abs(raw(thetas[a + 1 : b]) - slope) > _SAME * slope):
+        rounding = 1e-15 * thetas[b] / (levels[b] - levels[a])
+        if b - a > 1 and np.any(np.abs(raw(thetas[a + 1 : b]) - slope) > _SAME * slope + rounding):
             intervals.append(_narrowed(cdf, thetas, int(a), int(b)))
     return tuple(_apart(intervals))
 
@@ -88,29 +90,36 @@ def _narrowed(cdf: Callable[[Vector], Vector], prices: Vector, a: int, b: int) -
     end the flattest to the right: each end is chosen in turn, among ever closer prices.
     """
     low, high = float(prices[a]), float(prices[b])
-    below, above = _span(prices, a), _span(prices, b)
-    for _ in range(_ROUNDS):
-        lows = np.append(np.linspace(*below, _ZOOM), low)
-        low = float(lows[_best(_slope(cdf(lows), lows, cdf(np.array([high])), np.array([high])))])
-        highs = np.append(np.linspace(*above, _ZOOM), high)
-        high = float(highs[_best(-_slope(cdf(np.array([low])), np.array([low]), cdf(highs), highs))])
-        below, above = _closer(below, low), _closer(above, high)
+
+    def falling(lows: Vector) -> Vector:
+        return -_slope(cdf(lows), lows, cdf(np.array([high])), np.array([high]))
+
+    def rising(highs: Vector) -> Vector:
+        return _slope(cdf(np.array([low])), np.array([low]), cdf(highs), highs)
+
+    for _ in range(_TURNS):
+        low = _least(falling, low, *_span(prices, low, a))
+        high = _least(rising, high, *_span(prices, high, b))
     ends = np.array([low, high])
     p, q = cdf(ends)
     return Interval(low, high, float(_slope(p, ends[0], q, ends[1])))
 
 
-def _span(prices: Vector, place: int) -> tuple[float, float]:
-    return float(prices[max(place - 1, 0)]), float(prices[min(place + 1, prices.size - 1)])
+def _span(prices: Vector, now: float, place: int) -> tuple[float, float]:
+    """The neighbourhood of a price: as far as the grid's steps there."""
+    below, above = float(prices[max(place - 1, 0)]), float(prices[min(place + 1, prices.size - 1)])
+    return max(float(prices[0]), now - (above - below)), min(float(prices[-1]), now + (above - below))
 
 
-def _closer(span: tuple[float, float], middle: float) -> tuple[float, float]:
-    step = (span[1] - span[0]) / (_ZOOM - 1)
-    return max(span[0], middle - step), min(span[1], middle + step)
-
-
-def _best(slopes: Vector) -> int:
-    return int(np.argmax(np.where(np.isfinite(slopes), slopes, -np.inf)))
+def _least(slopes: Callable[[Vector], Vector], best: float, below: float, above: float) -> float:
+    """The price with the least slope, by looking at fewer and closer ones."""
+    for _ in range(_ROUNDS):
+        prices = np.append(np.linspace(below, above, _ZOOM), best)
+        found = slopes(prices)
+        best = float(prices[np.argmin(np.where(np.isfinite(found), found, np.inf))])
+        step = (above - below) / (_ZOOM - 1)
+        below, above = max(below, best - step), min(above, best + step)
+    return best
 
 
 def _apart(intervals: list[Interval]) -> list[Interval]:

@@ -58,7 +58,7 @@ class VirtualCosts(Protocol):
 
 
 def virtual_costs(prior: Distribution) -> VirtualCosts:
-    """psi of a prior; asked again for an equal one, the same object."""
+    """The virtual costs of a prior; asked again for an equal one, the same object."""
     if isinstance(prior, EmpiricalPrior):
         return EmpiricalCosts(prior)
     parts = known_family(prior)
@@ -89,12 +89,22 @@ _RATIOS: dict[str, Callable[..., Vector]] = {
     "lomax": lambda x, c: (1.0 + x) / c * np.expm1(c * np.log1p(x)),
 }
 
-# psi^-1 of the standard member: x from x + F/f. For expon, x + e^x = y + 1 (Wright's omega function).
+
+def _expon_inverse(y: Vector) -> Vector:
+    """The x at which x + e^x - 1 = y: Wright's omega function, then a step of Newton's, for the digits of small y."""
+    x = np.log(scipy.special.wrightomega(y + 1.0))
+    return x - (x + np.expm1(x) - y) / (1.0 + np.exp(x))
+
+
+# psi^-1 of the standard member: x from x + F/f.
 _INVERSES: dict[str, Callable[..., Vector]] = {
     "uniform": lambda y: y / 2,
-    "expon": lambda y: np.log(scipy.special.wrightomega(y + 1.0)),
+    "expon": _expon_inverse,
     "powerlaw": lambda y, a: y * (a / (a + 1.0)),
 }
+
+
+_DIGITS = 8  # how many floats an inverse is moved at most, to the last one that fits
 
 # F is log-concave, so F/f rises (Bagnoli and Bergstrom, 2005, table 1): no search for a fall is needed.
 _REGULAR = {*_RATIOS, "gamma", "halfnorm", "halflogistic", "rayleigh", "chi2", "erlang", "truncexpon", "truncnorm"}
@@ -131,10 +141,10 @@ class ContinuousCosts:
         return ironed_intervals(self.prior.cdf, self.raw, prices) if falls(self.raw(prices)) else ()
 
     def raw(self, theta: Vector) -> Vector:
-        """theta + F/f as it is; infinite above the support, theta below it."""
+        """The sum theta + F/f as it is; infinite above the support, theta below it."""
         with np.errstate(all="ignore"):
             costs = theta + self._ratio(np.clip(theta, self.lower, self.upper))
-        return np.where(theta > self.upper, np.inf, costs)
+        return np.where((theta > self.upper) | (theta == np.inf), np.inf, costs)
 
     def _ratio(self, theta: Vector) -> Vector:
         closed = _RATIOS.get(self.parts.name) if self.parts is not None else None
@@ -176,25 +186,25 @@ class ContinuousCosts:
 
     def _settled(self, found: Vector, limits: Vector) -> Vector:
         """The last digits: down while the cost is above the limit, then up while the next float still fits."""
-        for _ in range(8):
-            high = (found > self.lower) & (found < self.upper) & (self.cost(found) > limits)
-            if not high.any():
-                break
-            found = np.where(high, np.nextafter(found, self.lower), found)
-        for _ in range(8):
-            nearby = np.minimum(np.nextafter(found, np.inf), self.upper)
-            fits = (nearby > found) & (self.cost(nearby) <= limits)
-            if not fits.any():
-                break
-            found = np.where(fits, nearby, found)
-        return found
+        prices, costs = found.ravel(), limits.ravel()
+        moving = np.flatnonzero((prices > self.lower) & (self.cost(prices) > costs))
+        for _ in range(_DIGITS):
+            prices[moving] = np.nextafter(prices[moving], self.lower)
+            moving = moving[(prices[moving] > self.lower) & (self.cost(prices[moving]) > costs[moving])]
+        moving = np.arange(prices.size)
+        for _ in range(_DIGITS):
+            nearby = np.minimum(np.nextafter(prices[moving], np.inf), self.upper)
+            fits = (nearby > prices[moving]) & (self.cost(nearby) <= costs[moving])
+            moving = moving[fits]
+            prices[moving] = nearby[fits]
+        return prices.reshape(found.shape)
 
     @cached_property
     def _grid(self) -> Vector:
         """Prices at which psi is looked at: evenly by level, in both tails, and evenly by price."""
         tails, body = np.logspace(-15, -3, 121), np.linspace(0.0, 1.0, 2002)[1:-1]
         inner = np.concatenate([self.prior.ppf(tails), self.prior.ppf(body), self.prior.isf(tails)])
-        even = np.linspace(*np.asarray([self.prior.ppf(1e-6), self.prior.isf(1e-6)], dtype=float), 2001)
+        even = np.linspace(float(self.prior.ppf(1e-6)), float(self.prior.isf(1e-6)), 2001)
         prices = np.concatenate([[self.lower, self.upper], inner, even])
         return np.unique(prices[np.isfinite(prices)])
 
@@ -207,6 +217,8 @@ class ContinuousCosts:
 
     def _searched(self, limits: Vector) -> Vector:
         """Between two knots, by Chandrupatla's method, for all limits at once."""
+        from scipy.optimize import elementwise
+
         prices, costs = self._knots
         place = np.searchsorted(costs, limits, side="right")
         last = np.minimum(np.maximum(limits, prices[-1]), self.upper)  # psi(theta) >= theta, so never above the limit
@@ -216,7 +228,7 @@ class ContinuousCosts:
         open_ = np.flatnonzero((place > 0) & (high > found) & np.isfinite(limits))
         if open_.size:
             bracket = (found[open_], high[open_])
-            root = scipy.optimize.elementwise.find_root(self._excess, bracket, args=(limits[open_],))
+            root = elementwise.find_root(self._excess, bracket, args=(limits[open_],))
             solved = np.where(root.f_x <= 0, root.x, root.bracket[0])
             found[open_] = np.where(np.isfinite(solved), solved, found[open_])
         return found
