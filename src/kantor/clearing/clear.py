@@ -7,14 +7,16 @@ chosen, winners are priced, and everything is taken back to the order of the bid
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, get_args
 
 import numpy as np
 
 from kantor.bids.bids import Bids
-from kantor.clearing.budgeted import critical_costs, solve_endogenous, solve_exogenous
+from kantor.clearing import budgeted
 from kantor.clearing.clock import clock
 from kantor.clearing.enumeration import solve_by_enumeration
+from kantor.clearing.interim import multiplier, with_multiplier
 from kantor.clearing.joint import solve_joint
 from kantor.clearing.joint_prices import critical_costs_of_joint
 from kantor.clearing.mechanisms import Mechanism
@@ -30,7 +32,9 @@ Solver = Callable[[Problem, int | None], Allocation]
 
 
 def _exact(problem: Problem, work_limit: int | None = None) -> Allocation:
-    solve = {"joint": solve_joint, "exogenous": solve_exogenous, "endogenous": solve_endogenous}[problem.kind]
+    solve = {"joint": solve_joint, "exogenous": budgeted.solve_exogenous, "endogenous": budgeted.solve_endogenous}[
+        problem.kind
+    ]
     return solve(problem, work_limit)
 
 
@@ -60,29 +64,54 @@ def clear(
     if payments == "clock":
         members, offers = clock(bids, problem, order)
         return _by_clock(bids, rules, problem, members, offers)
+    if mechanism.feasibility == "interim":
+        return _by_multiplier(bids, rules, problem)
     allocation = SOLVERS[solver](problem, work_limit)
-    members, rows = allocation.members, order[allocation.members]
+    costs, sure = (None, True) if payments == "virtual" else _critical(problem, allocation)
+    return _outcome(bids, rules, problem, allocation, costs, sure)
+
+
+def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Clearing:
+    """An interim budget: the joint problem at the market's own price of money."""
+    mu = multiplier(bids, problem, bids.canonical)
+    if mu == inf:
+        nothing = Allocation(np.empty(0, dtype=np.int64), problem.reference, problem.reference)
+        return _outcome(bids, rules, problem, nothing, np.empty(0), sure=True)
+    scaled = with_multiplier(problem, mu)
+    allocation = SOLVERS[rules.solver](scaled, rules.work_limit)
+    costs = None
+    if rules.payments != "virtual":
+        costs = critical_costs_of_joint(scaled, allocation)
+        costs = costs / mu if mu > 0 else np.full(costs.size, inf)
+    size, total, _ = problem.totals(allocation.members)
+    loss = problem.loss(size, total)
+    known = Allocation(allocation.members, loss, loss if allocation.proved else 0.0, allocation.nodes)
+    return _outcome(bids, rules, problem, known, costs, sure=True)
+
+
+def _outcome(
+    bids: Bids, rules: Rules, problem: Problem, allocation: Allocation, costs: Vector | None, sure: bool
+) -> Clearing:
+    """Back to the order of the bids; `costs` are the winners' critical virtual costs, None to pay virtual costs."""
+    members, rows = allocation.members, bids.canonical[allocation.members]
     paid, critical = np.zeros(len(bids)), np.full(len(bids), np.nan)
-    if payments == "virtual":
+    if costs is None:
         paid[rows] = problem.costs[members]
-        truthful = members.size == 0
     else:
-        costs, sure = _critical(problem, allocation)
-        prices = np.maximum(bids.priors.inverse(costs, rows), bids.reserve[rows])
-        paid[rows] = critical[rows] = prices
-        truthful = allocation.proved and sure
+        paid[rows] = critical[rows] = np.maximum(bids.priors.inverse(costs, rows), bids.reserve[rows])
     size, total, spend = problem.totals(members)
-    objective = problem.objective(size, total, spend)
+    loss = problem.loss(size, total)
+    objective = loss + spend if rules.mechanism.kind == "joint" and size else loss
     return Clearing(
         bids=bids,
         rules=rules,
         selected=_flags(len(bids), rows),
         payments=paid,
         critical=critical,
-        bound=problem.loss(size, total),
+        bound=loss,
         objective=objective,
         lower_bound=min(allocation.lower_bound, objective),
-        truthful=truthful,
+        truthful=members.size == 0 or (costs is not None and allocation.proved and sure),
         nodes=allocation.nodes,
     )
 
@@ -105,7 +134,7 @@ def _critical(problem: Problem, allocation: Allocation) -> tuple[Vector, bool]:
     """The winners' critical virtual costs, and whether all are proved."""
     if problem.kind == "joint":
         return critical_costs_of_joint(problem, allocation), allocation.proved
-    prices = critical_costs(problem, allocation)
+    prices = budgeted.critical_costs(problem, allocation)
     return prices.values, bool(np.all(prices.proved))
 
 

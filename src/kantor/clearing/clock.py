@@ -122,7 +122,7 @@ class _Clock:
 
 
 def clock_weight(bids: Bids, problem: Problem, order: Places) -> float:
-    """mu from the priors and the distances alone: the weight whose prefixes do best on eight draws of all prices.
+    """The weight from the priors and the distances alone: the one whose prefixes do best on eight draws of all prices.
 
     Markets of more than 2,000 owners are represented by a strided selection by distance, each standing for many.
     """
