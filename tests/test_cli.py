@@ -49,6 +49,28 @@ def test_value_prints_a_table_on_a_terminal(owners):
     assert "│" in shown
 
 
+def test_names_are_shown_as_they_are(tmp_path):
+    path = tmp_path / "owners.csv"
+    path.write_text("[red]house,[/x],[b]\n1,2,3\n")
+    main, worker = pty.openpty()
+    with subprocess.Popen([KANTOR, "value", path], stdout=worker, stderr=worker) as run:
+        assert run.wait(timeout=60) == 0
+        os.close(worker)
+        shown = os.read(main, 100_000).decode()
+    os.close(main)
+    assert "[red]house" in shown
+    assert "[/x]" in shown
+
+
+def test_a_full_disk_is_said(owners):
+    done = kantor("value", owners, "--json")
+    assert done.returncode == 0
+    with Path("/dev/full").open("w") as full:
+        broken = subprocess.run([KANTOR, "value", owners], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert broken.returncode == 2
+    assert "Traceback" not in broken.stderr
+
+
 def test_json(owners):
     answer = json.loads(kantor("value", owners, "--metric", "ks", "--json").stdout)
     assert answer["metric"] == "ks"
@@ -92,7 +114,10 @@ def test_target_aggregate_and_ignored_column(tmp_path):
         (["value", "owners.csv", "--metric", "manhattan"], "manhattan"),
         (["value"], "Missing argument"),
         (["valeu"], "No such command"),
+        (["value", "owners.csv", "--out", "owners.csv"], "replace the data it comes from"),
+        (["value", "owners.csv", "--out", "/proc/x.csv"], "/proc/x.csv"),
         (["demo", "--out", "owners.csv"], "this is a file"),
+        (["demo", "--out", "/proc/x"], "cannot be made"),
     ],
 )
 def test_mistakes_go_to_stderr_with_code_2_and_change_nothing(owners, arguments, message):
@@ -146,6 +171,16 @@ def test_help_and_version():
     assert kantor("--version").stdout.startswith("kantor 0.")
     for command in ("value", "demo"):
         assert kantor(command, "--help").returncode == 0
+
+
+def test_demo_without_figures(tmp_path):
+    code = "import sys; sys.modules['matplotlib'] = None; from kantor.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo", "--out", tmp_path / "demo"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "kantor[figures]" in done.stdout.replace("\n", " ")
+    assert (tmp_path / "demo" / "values.csv").exists()
 
 
 def test_demo(tmp_path):

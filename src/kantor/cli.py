@@ -8,6 +8,7 @@ they are JSON too.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -50,6 +51,10 @@ def main(arguments: list[str] | None = None) -> None:
     except KantorError as failure:
         _say(failure.as_dict() if as_json else f"kantor: {failure}")
         sys.exit(2)
+    except OSError as failure:
+        problem = f"standard output cannot be written ({failure.strerror or failure})"
+        _say({"error": "OSError", "message": problem} if as_json else f"kantor: {problem}")
+        os._exit(2)  # the interpreter would try to write the rest again
     except _UsageError as failure:
         _say({"error": "UsageError", "message": failure.format_message()})
         sys.exit(2)
@@ -107,7 +112,7 @@ def value(
     from kantor.writing import check_destination, write_table
 
     if out is not None:
-        check_destination(out)
+        check_destination(out, keep=(owners, target))
     options: dict[str, Any] = {}
     if metric in ("kl", "js", "tv"):
         options = {"density": density, **({} if bins is None else {"bins": bins})}
@@ -163,6 +168,7 @@ def _show(table: pl.DataFrame, about: dict[str, Any], as_json: bool) -> None:
         _show_table(table, about)
     else:
         sys.stdout.write(table.write_csv())
+        sys.stdout.flush()
 
 
 def _plain(cell: Any) -> Any:
@@ -172,19 +178,20 @@ def _plain(cell: Any) -> Any:
 
 def _show_table(table: pl.DataFrame, about: dict[str, Any]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     console = _console()
     label = METRICS[about["metric"]].label
-    shown = Table(title=f"{label} distance from {about['target']}", title_justify="left")
+    shown = Table(title=Text(f"{label} distance from {about['target']}"), title_justify="left")
     shown.add_column("owner")
     shown.add_column(f"distance ({about['units']})", justify="right")
     for owner, distance in table.head(_SHOWN).iter_rows():
-        shown.add_row(owner, f"{distance:.6g}")
+        shown.add_row(Text(owner), f"{distance:.6g}")
     console.print(shown)
     if table.height > _SHOWN:
         console.print(f"... and {table.height - _SHOWN:,} more: --out FILE writes all {table.height:,}.")
     if about["out"]:
-        console.print(f"Written to {about['out']}.")
+        console.print(f"Written to {about['out']}.", markup=False)
 
 
 class _Progress:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from kantor.errors import InputError, MissingExtraError
+from kantor.errors import MissingExtraError
 from kantor.examples import HOUSEHOLDS
 from kantor.owners.aggregation import aggregate
 from kantor.owners.collection import Owners
@@ -21,7 +21,7 @@ from kantor.owners.files import read_owners
 from kantor.valuation.coalitions import coalition_distances
 from kantor.valuation.distances import MetricName, distances
 from kantor.valuation.hoeffding import nearest_bounds
-from kantor.writing import replacing, write_table
+from kantor.writing import make_folder, replacing, write_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,17 +34,19 @@ _SHORT: dict[MetricName, str] = {"wasserstein": "W", "kl": "KL", "js": "JS", "ks
 
 def run_demo(folder: Path, console: Console) -> None:
     """Value the shipped households, print what came out, and write `values.csv` and `values.png` to a folder."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError("this is a file", remedy="Give the name of a folder.", file=folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     owners = read_owners(HOUSEHOLDS)
     values: dict[MetricName, Vector] = {name: _value(owners, name) for name in get_args(MetricName)}
     actual, bounds = _coalitions(owners, values["wasserstein"])
     _print_values(console, owners, values)
     _print_coalitions(console, owners, values["wasserstein"], actual, bounds)
     _write_values(folder / "values.csv", owners, values)
-    _draw(folder / "values.png", owners, values["wasserstein"], actual, bounds)
-    console.print(f"Written: {folder / 'values.csv'} and {folder / 'values.png'}.")
+    console.print(f"Written: {folder / 'values.csv'}", markup=False)
+    try:
+        _draw(folder / "values.png", owners, values["wasserstein"], actual, bounds)
+        console.print(f"Written: {folder / 'values.png'}", markup=False)
+    except MissingExtraError as missing:
+        console.print(f"No figure: {missing}", markup=False)
 
 
 def _value(owners: Owners, metric: MetricName) -> Vector:

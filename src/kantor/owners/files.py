@@ -7,8 +7,10 @@ wrong with a file is told with its name, the row as a spreadsheet counts it, the
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -99,9 +101,10 @@ def read_table(path: str | Path) -> pl.DataFrame:
             return pl.read_parquet(file)
     separator = _check_header(file)
     with _readable(file):
-        return pl.read_csv(
+        table = pl.read_csv(
             file, separator=separator, decimal_comma=separator == ";", infer_schema_length=None, null_values=[""]
         )
+    return table.rename({name: name.strip() for name in table.columns})
 
 
 def _existing(path: str | Path) -> Path:
@@ -132,7 +135,8 @@ def _check_header(file: Path) -> str:
     with _readable(file):
         top = pl.read_csv(file, has_header=False, n_rows=1, separator="\n", infer_schema=False, quote_char=None)
     line = str(top.item(0, 0) or "") if top.height else ""
-    separator = "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
+    plain = re.sub(r'"[^"]*"', "", line)
+    separator = "\t" if "\t" in plain else ";" if ";" in plain and "," not in plain else ","
     with _readable(file):
         cells = pl.read_csv(file, has_header=False, n_rows=1, separator=separator, infer_schema=False).row(0)
     names = ["" if cell is None else str(cell).strip() for cell in cells]
@@ -140,10 +144,10 @@ def _check_header(file: Path) -> str:
         raise InputError(
             f"column {names.index('') + 1} has no name", remedy="Name every column after its owner.", file=file, row=1
         )
-    if all(_is_number(name) for name in names):
+    if all(_is_number(name) for name in names) and not _counts(names):
         raise InputError(
             f"the first row looks like data ({', '.join(names[:5])})",
-            remedy="Put a header row above it that names the owners.",
+            remedy="Put a header row above it that names the owners; numbers are names only where they count 1, 2, 3.",
             file=file,
             row=1,
         )
@@ -156,7 +160,14 @@ def _is_number(text: str) -> bool:
         float(text.replace(",", "."))
     except ValueError:
         return False
-    return "." in text or "," in text or "e" in text.lower()
+    return True
+
+
+def _counts(names: list[str]) -> bool:
+    """Whether numbers are names: two or more that rise by one."""
+    if len(names) < 2 or not all(name.isdigit() for name in names):
+        return False
+    return all(int(after) == int(before) + 1 for before, after in pairwise(names))
 
 
 @contextmanager
@@ -168,7 +179,7 @@ def _readable(file: Path) -> Iterator[None]:
         row, problem = _overlong_row(file) or (None, f"the file cannot be read ({str(fault).splitlines()[0]})")
         raise InputError(
             problem,
-            remedy="Check that it is a whole CSV (UTF-8) or Parquet file, with equally many cells in each row.",
+            remedy="Check that it is a whole Parquet file, or a CSV in UTF-8 with equally many cells in each row.",
             file=file,
             row=row,
         ) from fault

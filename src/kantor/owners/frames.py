@@ -90,7 +90,7 @@ def refuse_duplicates(names: list[str], file: str | None) -> None:
 def wide_column(column: pl.Series, file: str | None) -> Vector:
     """An owner's samples: the column up to its last filled cell."""
     if column.dtype.is_numeric() and column.null_count() == 0:
-        values = column.to_numpy().astype(np.float64, copy=False)
+        values = column.cast(pl.Float64).to_numpy()
         if values.size and np.isfinite(values).all():
             return values
     numbers = numeric_column(column, file)
