@@ -4,6 +4,11 @@ The names below are the public ones; the folders follow the theory, in its order
 """
 
 from kantor import errors
+from kantor.bids.bids import Bids
+from kantor.bids.priors import EmpiricalPrior
+from kantor.clearing.clear import clear
+from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint
+from kantor.clearing.outcome import Clearing
 from kantor.owners.aggregation import aggregate
 from kantor.owners.collection import Owners, as_owners
 from kantor.valuation import tasks
@@ -21,7 +26,13 @@ from kantor.valuation.wasserstein import sliced_wasserstein, wasserstein
 __version__ = "0.1.0"
 __all__ = [
     "METRICS",
+    "Bids",
+    "Clearing",
     "Coverage",
+    "EmpiricalPrior",
+    "Endogenous",
+    "Exogenous",
+    "Joint",
     "Owners",
     "ReferenceBudget",
     "Shapley",
@@ -29,6 +40,7 @@ __all__ = [
     "as_owners",
     "calibrated_confidence",
     "check_lipschitz",
+    "clear",
     "coalition_bounds",
     "coalition_distances",
     "coalitions",

@@ -100,6 +100,13 @@ def test_costs_rise_and_never_lie_below_the_price(name, p, q):
     assert cheap >= low
 
 
+def test_where_the_density_jumps_costs_still_rise():
+    """At 1 the two uniform densities add up, and theta + F/f would dip below the cost of every price just below."""
+    costs = COSTS["irregular three steps"]
+    assert costs.cost(1.0) == pytest.approx(2.0)
+    assert costs.inverse(costs.cost(1.0)) == 1.0
+
+
 @pytest.mark.parametrize("name", ALL)
 @given(levels)
 def test_inverse_is_the_highest_price_that_still_fits(name, q):

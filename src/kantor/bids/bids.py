@@ -144,6 +144,13 @@ class Bids:
         return order
 
     @cached_property
+    def by_distance(self) -> Places:
+        """The places of all owners by rising distance, then name: an order that no reserve price can move."""
+        order = rising(self.distance, self.distance, self.name)
+        order.flags.writeable = False
+        return order
+
+    @cached_property
     def hash(self) -> str:
         """SHA-256 over every owner's name, distance, reserve, epsilon and prior, whatever the order of rows."""
         order = rising(self.reserve, self.distance, self.name)
@@ -172,9 +179,12 @@ class Bids:
             changed["reserve"] = checks.amounts("reserve", reserve, size, names)
             checks.supported(changed["reserve"], self.priors, names)
         new = self._copy(**changed)
-        if reserve is None and "virtual" in self.__dict__:
-            _set(new, virtual=self.virtual)
+        self._share(new, virtual=reserve is None, by_distance=distance is None)
         return new
+
+    def _share(self, new: Bids, **same: bool) -> None:
+        """What was computed before and stays as it was is not computed again."""
+        _set(new, **{name: self.__dict__[name] for name, kept in same.items() if kept and name in self.__dict__})
 
     def with_report(self, place: int, *, reserve: float | None = None, distance: float | None = None) -> Bids:
         """The same bids with one owner's report changed; virtual costs known before are not computed again."""
@@ -187,6 +197,7 @@ class Bids:
         if reserve is not None:
             checks.within(reserve, self.priors.costs(place), self.name(place))
         new = self._copy(**changed)
+        self._share(new, by_distance=distance is None)
         if "virtual" in self.__dict__:
             cost = float(self.priors.costs(place).cost(new.reserve[place]))
             _set(new, virtual=_with(self.virtual, place, cost))
@@ -236,8 +247,7 @@ class Bids:
         added = widths * _unit_noise(self.epsilon, mechanism, delta, calibration)
         noised = checks.amounts("distance", self.distance + added, len(self), self._names)
         new = self._copy(distance=noised, noise=mechanism)
-        if "virtual" in self.__dict__:
-            _set(new, virtual=self.virtual)
+        self._share(new, virtual=True)
         return new
 
     def to_frame(self) -> pl.DataFrame:

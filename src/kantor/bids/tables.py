@@ -17,7 +17,7 @@ from kantor.bids.notation import parse_prior
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.owners.files import read_table
-from kantor.owners.frames import _as_polars, numeric_column
+from kantor.owners.frames import as_polars, numeric_column
 
 __all__ = ["Columns", "columns_of", "read_columns"]
 
@@ -55,14 +55,13 @@ class Columns:
 
 
 def read_columns(path: str | Path) -> Columns:
-    """The columns of a CSV or Parquet file. Names stay as written: owner 007 is not owner 7."""
-    table = read_table(path)
-    return columns_of(_as_written(table, Path(path)), str(path))
+    """The columns of a CSV or Parquet file."""
+    return columns_of(read_table(path), str(path))
 
 
 def columns_of(frame: Any, file: str | None) -> Columns:
     """The columns of a pandas or polars frame."""
-    table = _recognised(_as_polars(frame, file), file)
+    table = _recognised(as_polars(frame, file), file)
     if table.height == 0:
         raise InputError("there are no bids", remedy="Give at least one row.", file=file)
     texts = {name: _texts(table.get_column(name), file) for name in ("owner", "prior") if name in table.columns}
@@ -79,19 +78,6 @@ def columns_of(frame: Any, file: str | None) -> Columns:
         prior=texts["prior"].to_list() if "prior" in texts else None,
         file=file,
     )
-
-
-def _as_written(table: pl.DataFrame, file: Path) -> pl.DataFrame:
-    """The table of a text file with owners as texts, which a reader of numbers may have shortened."""
-    names = [name for name in table.columns if name.strip().lower() == "owner"]
-    if len(names) != 1 or table.schema[names[0]] == pl.String or file.name.lower().endswith((".parquet", ".pq")):
-        return table
-    for separator in (",", ";", "\t"):
-        header = pl.read_csv(file, n_rows=0, separator=separator).columns
-        if header == table.columns:
-            whole = pl.read_csv(file, columns=names, separator=separator, schema_overrides={names[0]: pl.String})
-            return table.with_columns(whole.get_column(names[0]))
-    return table
 
 
 def _recognised(table: pl.DataFrame, file: str | None) -> pl.DataFrame:

@@ -152,8 +152,17 @@ class ContinuousCosts:
             x = (theta - self.parts.location) / self.parts.scale
             ratio = self.parts.scale * closed(x, *self.parts.shape)
             return np.where(theta <= self.lower, 0.0, np.maximum(ratio, 0.0))
-        level, density = np.asarray(self.prior.cdf(theta)), np.asarray(self.prior.pdf(theta))  # type: ignore[attr-defined]
+        level, density = np.asarray(self.prior.cdf(theta)), self._density(theta)
         return np.where((level <= 0.0) | (theta <= self.lower), 0.0, level / density)
+
+    def _density(self, theta: Vector) -> Vector:
+        """The density f; where it jumps, not above its limit from the left, so that psi does not dip at one point."""
+        density = np.asarray(self.prior.pdf(theta))  # type: ignore[attr-defined]
+        if self.parts is not None and self.parts.name in _REGULAR:
+            return density
+        before = np.maximum(np.nextafter(theta, -np.inf), self.lower)
+        left = np.asarray(self.prior.pdf(before))  # type: ignore[attr-defined]
+        return np.where(before > self.lower, np.minimum(density, left), density)
 
     def cost(self, theta: Any) -> Vector:
         """psi(theta), ironed."""

@@ -60,9 +60,8 @@ def clear(
     """
     rules = _rules(bids, mechanism, confidence, population, population_size, payments, solver, work_limit)
     problem = pose(bids, rules)
-    order = bids.canonical
     if payments == "clock":
-        members, offers = clock(bids, problem, order)
+        members, offers = clock(bids, problem)
         return _by_clock(bids, rules, problem, members, offers)
     if mechanism.feasibility == "interim":
         return _by_multiplier(bids, rules, problem)
@@ -73,7 +72,7 @@ def clear(
 
 def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Clearing:
     """An interim budget: the joint problem at the market's own price of money."""
-    mu = multiplier(bids, problem, bids.canonical)
+    mu = multiplier(bids, problem)
     if mu == inf:
         nothing = Allocation(np.empty(0, dtype=np.int64), problem.reference, problem.reference)
         return _outcome(bids, rules, problem, nothing, np.empty(0), sure=True)

@@ -12,7 +12,7 @@ from the priors. The clock claims no optimality.
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
 
@@ -26,27 +26,30 @@ _DRAWS = 8
 _OWNERS = 2000
 
 
-def clock(bids: Bids, problem: Problem, order: Places) -> tuple[Places, Vector]:
-    """Those who stand when the clock stops, as places in canonical order, and the offers that they are paid.
-
-    `order` takes canonical places to rows of the bids.
-    """
-    mu = clock_weight(bids, problem, order)
-    return _Clock(bids, problem, order, mu).stop()
+def clock(bids: Bids, problem: Problem) -> tuple[Places, Vector]:
+    """Those who stand when the clock stops, as places in canonical order, and the offers that they are paid."""
+    return _Clock(bids, problem, clock_weight(bids, problem)).stop()
 
 
 class _Clock:
     """The market at any z."""
 
-    def __init__(self, bids: Bids, problem: Problem, order: Places, mu: float) -> None:
-        self.bids, self.problem, self.order, self.mu = bids, problem, order, mu
+    def __init__(self, bids: Bids, problem: Problem, mu: float) -> None:
+        self.bids, self.problem, self.order, self.mu = bids, problem, bids.canonical, mu
         with np.errstate(invalid="ignore"):
             keys = problem.squares + mu * problem.costs
         finite = np.flatnonzero(np.isfinite(keys))
         self.ranked = finite[np.argsort(keys[finite], kind="stable")]
         self.keys = keys[self.ranked]
-        self.totals = np.cumsum(problem.squares[self.ranked])
-        self.ends = np.append(np.flatnonzero(np.diff(self.keys) > 0), self.keys.size - 1) if self.keys.size else []
+        self.ends = np.append(np.flatnonzero(np.diff(self.keys) > 0), self.keys.size - 1)[: self.keys.size]
+        self.losses = self._losses(self.ends + 1)
+
+    def _losses(self, sizes: Places) -> Vector:
+        """The part of the limit that each group's loss takes."""
+        if self.problem.kind == "exogenous":
+            return np.zeros(sizes.size)
+        totals = np.cumsum(self.problem.squares[self.ranked])
+        return self.problem.coefficients[sizes] * np.sqrt(totals[sizes - 1])
 
     def offers(self, count: int, z: float) -> Vector:
         """What the first `count` owners are offered at z; never below their reserve, never above the prior's end."""
@@ -54,86 +57,70 @@ class _Clock:
         offered = self.bids.priors.inverse((z - self.problem.squares[self.ranked[:count]]) / self.mu, rows)
         return np.maximum(offered, self.bids.reserve[rows])
 
-    def loss(self, count: int) -> float:
-        """The part of the limit that their loss takes."""
-        if self.problem.kind == "exogenous":
-            return 0.0
-        return float(self.problem.coefficients[count]) * sqrt(float(self.totals[count - 1]))
-
-    def fits(self, count: int, z: float) -> bool:
-        """Whether offers and loss are within the limit."""
-        return self.loss(count) + float(self.offers(count, z).sum()) <= self.problem.limit
+    def fits(self, group: int, z: float) -> bool:
+        """Whether a group's offers and loss are within the limit."""
+        offers = self.offers(int(self.ends[group]) + 1, z)
+        return float(self.losses[group]) + float(offers.sum()) <= self.problem.limit
 
     def stop(self) -> tuple[Places, Vector]:
         """From the top: the largest group that fits at the z at which its last member would leave."""
-        at = self._largest(0, len(self.ends) - 1)
-        if at is None:
+        group = self._largest(0, self.ends.size - 1)
+        if group is None:
             return self.ranked[:0], np.empty(0)
-        count = int(self.ends[at]) + 1
-        low = float(self.keys[count - 1])
-        high = float(self.keys[count]) if count < self.keys.size else inf
-        z = self._highest(count, low, high)
-        return self.ranked[:count], self.offers(count, z)
+        count = int(self.ends[group]) + 1
+        return self.ranked[:count], self.offers(count, self._highest(group))
+
+    def _last(self, group: int) -> float:
+        """The z below which the group's last member leaves."""
+        return float(self.keys[self.ends[group]])
 
     def _largest(self, first: int, last: int) -> int | None:
-        """The last of the groups first..last that fits. Offers fall and losses rise as the group shrinks."""
+        """The last of the groups first..last that fits; offers fall as the group shrinks, losses may do either."""
         stack = [(first, last)]
         while stack:
             low, high = stack.pop()
             if low > high:
                 continue
-            most, least = int(self.ends[high]) + 1, int(self.ends[low]) + 1
-            cheapest = float(self.offers(least, float(self.keys[least - 1])).sum())
-            if min(self.loss(most), self.loss(least)) + cheapest > self.problem.limit and self._loss_falls(least, most):
+            cheapest = float(self.offers(int(self.ends[low]) + 1, self._last(low)).sum())
+            if float(self.losses[low : high + 1].min()) + cheapest > self.problem.limit:
                 continue
             if low == high:
-                if self.fits(least, float(self.keys[least - 1])):
+                if self.fits(low, self._last(low)):
                     return low
                 continue
             middle = (low + high) // 2
             stack.extend([(low, middle), (middle + 1, high)])
         return None
 
-    def _loss_falls(self, least: int, most: int) -> bool:
-        """Whether no group between the two has a smaller loss than the smaller of theirs."""
-        if self.problem.kind == "exogenous":
-            return True
-        sizes = np.arange(least, most + 1)
-        losses = self.problem.coefficients[sizes] * np.sqrt(self.totals[sizes - 1])
-        return bool(losses.min() >= min(self.loss(least), self.loss(most)))
-
-    def _highest(self, count: int, low: float, high: float) -> float:
-        """The highest z below `high` at which this group fits, to the last bit: where the falling clock stops."""
-        if high == inf:
-            top = float((self.problem.squares[self.ranked[:count]] + self.mu * self._dearest(count)).max())
-            if self.fits(count, top):
-                return top
-            high = top
-        for _ in range(200):
+    def _highest(self, group: int) -> float:
+        """The highest z, to the last bit, at which this group stands and fits: where the falling clock stops."""
+        low = self._last(group)
+        if group + 1 < self.ends.size:
+            high = float(self.keys[self.ends[group] + 1])
+        elif self.fits(group, inf):
+            return inf
+        else:
+            high = max(2 * low, 1.0)
+            while self.fits(group, high):
+                low, high = high, 2 * high
+        while True:
             middle = low + 0.5 * (high - low)
             if not low < middle < high:
-                break
-            low, high = (middle, high) if self.fits(count, middle) else (low, middle)
-        return low
-
-    def _dearest(self, count: int) -> Vector:
-        highest = self.bids.priors.highest[self.order[self.ranked[:count]]]
-        return np.where(np.isfinite(highest), highest, 1e6 * (1 + self.problem.limit))
+                return low
+            low, high = (middle, high) if self.fits(group, middle) else (low, middle)
 
 
-def clock_weight(bids: Bids, problem: Problem, order: Places) -> float:
+def clock_weight(bids: Bids, problem: Problem) -> float:
     """The weight from the priors and the distances alone: the one whose prefixes do best on eight draws of all prices.
 
     Markets of more than 2,000 owners are represented by a strided selection by distance, each standing for many.
     """
-    by_distance = np.lexsort((order, problem.squares))
-    step = max(1, by_distance.size // _OWNERS)
-    some = by_distance[step // 2 :: step]
-    rows = order[some]
+    step = max(1, len(bids) // _OWNERS)
+    rows = bids.by_distance[step // 2 :: step]
     rng = np.random.default_rng(20240101)
     prices = bids.priors.take(rows).rvs(rng, _DRAWS)
     costs = np.stack([bids.priors.virtual(row, rows) for row in prices])
-    a = problem.squares[some]
+    a = bids.distance[rows] ** 2
     finite = costs[np.isfinite(costs)]
     typical = float(finite.mean()) if finite.size and finite.mean() > 0 else 1.0
     scale = float(a.mean()) / typical if a.any() else 1.0 / typical

@@ -22,7 +22,7 @@ import numpy as np
 
 from kantor.bids.bids import Bids
 from kantor.clearing.joint import solve_joint
-from kantor.clearing.problem import Places, Problem
+from kantor.clearing.problem import Problem
 from kantor.owners.distributions import Vector
 
 __all__ = ["multiplier", "with_multiplier"]
@@ -41,15 +41,32 @@ def with_multiplier(problem: Problem, mu: float) -> Problem:
     return Problem("joint", problem.squares, costs, problem.coefficients, problem.reference)
 
 
-def multiplier(bids: Bids, problem: Problem, order: Places) -> float:
-    """The least mu at which the expected use of the budget is within it; infinity where no mu is enough."""
-    market = _Market(bids, problem, order)
+def multiplier(bids: Bids, problem: Problem) -> float:
+    """The least mu at which the expected use of the budget is within it; infinity where no mu is enough.
+
+    It does not depend on the prices reported, so markets that differ in nothing else (an audit's) share one search.
+    """
+    coefficients = problem.coefficients.tobytes()
+    market = bids.priors, bids.distance.tobytes(), coefficients, problem.kind, problem.limit
+    if market not in _known:
+        while len(_known) >= _REMEMBERED:
+            _known.pop(next(iter(_known)))
+        _known[market] = _search(_Market(bids, problem))
+    return _known[market]
+
+
+_REMEMBERED = 16
+_known: dict[object, float] = {}
+
+
+def _search(market: _Market) -> float:
+    kind = market.problem.kind
     if market.excess(0.0) <= 0:
         return 0.0
-    low, high = (0.0, 1.0) if problem.kind == "endogenous" else (0.0, market.typical)
+    low, high = (0.0, 1.0) if kind == "endogenous" else (0.0, market.typical)
     while market.excess(high) > 0:
-        if problem.kind == "endogenous" or high > 1e9 * market.typical:
-            return 1.0 if problem.kind == "endogenous" else inf
+        if kind == "endogenous" or high > 1e9 * market.typical:
+            return 1.0 if kind == "endogenous" else inf
         low, high = high, 4 * high
     for _ in range(30):
         middle = 0.5 * (low + high)
@@ -62,17 +79,15 @@ def multiplier(bids: Bids, problem: Problem, order: Places) -> float:
 class _Market:
     """Draws of all prices for the owners, or for a selection of them."""
 
-    def __init__(self, bids: Bids, problem: Problem, order: Places) -> None:
-        by_distance = np.lexsort((order, problem.squares))
-        self.step = max(1, -(-by_distance.size // _OWNERS))
-        some = by_distance[self.step // 2 :: self.step]
-        rows = order[some]
-        draws = int(np.clip(_SOLVED // some.size, 8, 1000))
+    def __init__(self, bids: Bids, problem: Problem) -> None:
+        self.step = max(1, -(-len(bids) // _OWNERS))
+        rows = bids.by_distance[self.step // 2 :: self.step]
+        draws = int(np.clip(_SOLVED // rows.size, 8, 1000))
         rng = np.random.default_rng(_SEED)
         prices = bids.priors.take(rows).rvs(rng, draws)
-        self.problem, self.squares = problem, problem.squares[some] * self.step
+        self.problem, self.squares = problem, bids.distance[rows] ** 2 * self.step
         self.costs = np.stack([bids.priors.virtual(row, rows) for row in prices]) * self.step
-        sizes = np.minimum(self.step * np.arange(some.size + 1), problem.coefficients.size - 1)
+        sizes = np.minimum(self.step * np.arange(rows.size + 1), problem.coefficients.size - 1)
         self.coefficients = problem.coefficients[sizes]
         finite = self.costs[np.isfinite(self.costs) & (self.costs > 0)]
         reach = float(np.sqrt(self.squares.sum()))

@@ -6,16 +6,16 @@ P of n owners that leaves out R from S and takes Q instead (|R| = |Q|) has
     A(P) + mu Psi(P) = K_n(mu) + sum over R of (T - key) + sum over Q of (key - T),
 
 so that each swap adds its *loss*, which is not negative, and T cancels. If P is to have A <= A' and Psi <= B', its
-losses sum to at most the allowance D = A' + mu B' - K_n(mu). Two things follow. An owner whose own loss is above D stands
-where it stands: what is left is the *core*. And every P worth looking at is a pair of short lists: all R with losses
-within D, all Q with losses within D, matched on their count and on the money that is left (sort one list by money, keep
-its running least A, look every member of the other list up in it).
+losses sum to at most the allowance D = A' + mu B' - K_n(mu). Two things follow. An owner whose own loss is above D
+stands where it stands: what is left is the *core*. And every P worth looking at is a pair of short lists: all R with
+losses within D, all Q with losses within D, matched on their count and on the money that is left (sort one list by
+money, keep its running least A, look every member of the other list up in it).
 
 The lists grow like the partitions of a number, so D is first tried small. Whatever is found makes A' and so D smaller,
-and the search is over when the allowance tried reaches D. If owner i costs no more than j and lies no further away, some best
-coalition with j holds i too (exchange them: less Psi, or the same Psi and earlier members, so the tie rule agrees).
-Therefore owners are put into chains in which each is at least as good as the next, and lists take chains from the front:
-identical owners, and owners at one price, become one whole number instead of many yes-or-no.
+and the search is over when the allowance tried reaches D. If owner i costs no more than j and lies no further away,
+some best coalition with j holds i too (exchange them: less Psi, or the same Psi and earlier members, so the tie rule
+agrees). Therefore owners are put into chains in which each is at least as good as the next, and lists take chains from
+the front: identical owners, and owners at one price, become one whole number instead of many yes-or-no.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ import numpy.typing as npt
 from kantor.clearing.problem import Places
 from kantor.owners.distributions import Vector
 
-__all__ = ["Core", "Subsets", "chains", "peak", "subsets"]
+__all__ = ["Core", "Corner", "Subsets", "allowed_loss", "chains", "peak", "subsets"]
 
 Tangent = Callable[[float], tuple[float, float]]
+Corner = tuple[float, float]
+"""A' and B'. Where the budget depends on the loss there are two, at the least and at the greatest loss."""
 
 
 def peak(tangent: Tangent, start: float, precision: float = 1e-10, steps: int = 80) -> float:
@@ -53,7 +55,7 @@ def peak(tangent: Tangent, start: float, precision: float = 1e-10, steps: int = 
             low, low_line = mu, (value, slope)
         else:
             high, high_line = mu, (value, slope)
-        if slope == 0 or (low == 0 and low_line == (0.0, 0.0) and mu < start * 1e-15):
+        if slope == 0 or not 1e-15 * start <= mu <= 1e15 * start:
             break
         mu, reach = _between(low, high, low_line, high_line, step)
         if reach - top <= precision * abs(top) or not low < mu < high:
@@ -80,6 +82,12 @@ def _between(
     return cross, reach
 
 
+def allowed_loss(corners: list[Corner], mu: float, least: float) -> float:
+    """What swaps may lose (a little too much rather than too little), given K_n(mu)."""
+    most = max(square + mu * budget for square, budget in corners)
+    return (most - least) + 1e-14 * (abs(most) + abs(least))
+
+
 @dataclass(frozen=True)
 class Core:
     """The owners who are still undecided, how many of them to take, and what the decided ones bring along."""
@@ -92,42 +100,44 @@ class Core:
     base_square: float
     base_cost: float
 
-    def narrowed(self, ceiling: float, budget: float, start: float) -> tuple[Core, float, float]:
-        """A smaller core with the same coalitions of A <= ceiling and Psi <= budget, its mu, and the bound on A."""
+    def narrowed(self, corners: list[Corner], start: float) -> tuple[Core, float, float]:
+        """A smaller core with the same coalitions of A + mu Psi <= the corners' most, mu, and K_n(mu) of the core."""
         core, mu = self, start
         while True:
-            mu = peak(core._tangent(budget), mu or start)
-            bound, allowance, order, keys = core._at(mu, ceiling, budget)
+            mu = peak(core._tangent(corners), mu or core._ratio())
+            least, order, keys = core._least(mu)
+            allowance = allowed_loss(corners, mu, least)
             if allowance < 0 or core.count in (0, core.places.size):
-                return core, mu, bound
+                return core, mu, least
             below, above = keys[core.count - 1], keys[core.count]
             first = int(np.searchsorted(keys, above - allowance, side="left"))
             last = int(np.searchsorted(keys, below + allowance, side="right"))
             first, last = min(first, core.count), max(last, core.count)
             if last - first > 0.8 * core.places.size:
-                return core, mu, bound
+                return core, mu, least
             core = core._cut(order, first, last)
 
-    def _at(self, mu: float, ceiling: float, budget: float) -> tuple[float, float, Places, Vector]:
-        """The bound on A, the allowance (a little too large rather than too small), and the keys in order."""
+    def _least(self, mu: float) -> tuple[float, Places, Vector]:
+        """K_n(mu), and the keys in order."""
         keys = self.squares + mu * self.costs
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        base = self.base_square + mu * self.base_cost
-        least = base + float(keys[: self.count].sum())
-        bound = least - mu * budget
-        guard = 1e-14 * (abs(least) + mu * abs(budget))
-        return bound - guard, ceiling - bound + guard, order, keys
+        return self.base_square + mu * self.base_cost + float(keys[: self.count].sum()), order, keys
 
-    def _tangent(self, budget: float) -> Tangent:
+    def _ratio(self) -> float:
+        cost = float(self.costs.sum())
+        return float(self.squares.sum()) / cost or 1.0 if cost > 0 else 1.0
+
+    def _tangent(self, corners: list[Corner]) -> Tangent:
         def tangent(mu: float) -> tuple[float, float]:
             keys = self.squares + mu * self.costs
             if self.count in (0, keys.size):
                 chosen: npt.NDArray[np.int64] = np.arange(self.count)
             else:
                 chosen = np.argpartition(keys, self.count - 1)[: self.count]
-            spent = self.base_cost + float(self.costs[chosen].sum())
-            return self.base_square + float(self.squares[chosen].sum()) + mu * (spent - budget), spent - budget
+            square, budget = max(corners, key=lambda corner: corner[0] + mu * corner[1])
+            spent = self.base_cost + float(self.costs[chosen].sum()) - budget
+            return self.base_square + float(self.squares[chosen].sum()) - square + mu * spent, spent
 
         return tangent
 

@@ -33,7 +33,7 @@ Places: TypeAlias = npt.NDArray[np.int64]
 
 def tolerance(*sizes: float) -> float:
     """How far two objectives may lie apart and still tie."""
-    return 1e-12 * max(1.0, *(abs(size) for size in sizes if size < inf))
+    return 1e-12 * max([1.0, *(abs(size) for size in sizes if size < inf)])
 
 
 @dataclass(frozen=True)

@@ -94,15 +94,26 @@ def read_target(path: str | Path) -> Sample:
 
 
 def read_table(path: str | Path) -> pl.DataFrame:
-    """A CSV or Parquet file as it stands, numbers recognised; duplicate and missing column names are refused."""
+    """A CSV or Parquet file as it stands, numbers recognised; duplicate and missing column names are refused.
+
+    A column owner beside one of values, distances or reserve prices holds names: owner 007 is not owner 7.
+    """
     file = _existing(path)
     if _is_parquet(file):
         with _readable(file):
             return pl.read_parquet(file)
-    separator = _check_header(file)
+    separator, columns = _header(file)
+    plain = [name.strip().lower() for name in columns]
+    named = "owner" in plain and not {"value", "distance", "reserve"}.isdisjoint(plain)
+    texts = {name: pl.String for name, known in zip(columns, plain, strict=True) if named and known == "owner"}
     with _readable(file):
         table = pl.read_csv(
-            file, separator=separator, decimal_comma=separator == ";", infer_schema_length=None, null_values=[""]
+            file,
+            separator=separator,
+            decimal_comma=separator == ";",
+            infer_schema_length=None,
+            null_values=[""],
+            schema_overrides=texts,
         )
     return table.rename({name: name.strip() for name in table.columns})
 
@@ -130,8 +141,8 @@ def _is_parquet(file: Path) -> bool:
     return file.name.lower().endswith(_PARQUET)
 
 
-def _check_header(file: Path) -> str:
-    """The separator, once the header is known to name every column, once, and not to be data."""
+def _header(file: Path) -> tuple[str, list[str]]:
+    """The separator and the columns, once the header is known to name each, once, and not to be data."""
     with _readable(file):
         top = pl.read_csv(file, has_header=False, n_rows=1, separator="\n", infer_schema=False, quote_char=None)
     line = str(top.item(0, 0) or "") if top.height else ""
@@ -139,7 +150,8 @@ def _check_header(file: Path) -> str:
     separator = "\t" if "\t" in plain else ";" if ";" in plain and "," not in plain else ","
     with _readable(file):
         cells = pl.read_csv(file, has_header=False, n_rows=1, separator=separator, infer_schema=False).row(0)
-    names = ["" if cell is None else str(cell).strip() for cell in cells]
+    columns = ["" if cell is None else str(cell) for cell in cells]
+    names = [name.strip() for name in columns]
     if "" in names:
         raise InputError(
             f"column {names.index('') + 1} has no name", remedy="Name every column after its owner.", file=file, row=1
@@ -152,7 +164,7 @@ def _check_header(file: Path) -> str:
             row=1,
         )
     refuse_duplicates(names, str(file))
-    return separator
+    return separator, columns
 
 
 def _is_number(text: str) -> bool:

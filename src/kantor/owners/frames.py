@@ -18,14 +18,14 @@ from kantor.errors import InputError
 from kantor.owners.collection import Owners
 from kantor.owners.distributions import Vector
 
-__all__ = ["numeric_column", "owners_from_frame"]
+__all__ = ["as_polars", "numeric_column", "owners_from_frame"]
 
 _FIRST_ROW = 2
 
 
 def owners_from_frame(frame: Any, file: str | None = None) -> Owners:
     """Owners from a polars or pandas frame, in wide or in long form."""
-    table = _as_polars(frame, file)
+    table = as_polars(frame, file)
     if table.width == 0 or table.height == 0:
         raise InputError(
             "the table is empty", remedy="Give a column for each owner, with a sample in each row.", file=file
@@ -48,7 +48,8 @@ def owners_from_columns(
     )
 
 
-def _as_polars(frame: Any, file: str | None) -> pl.DataFrame:
+def as_polars(frame: Any, file: str | None) -> pl.DataFrame:
+    """A pandas or polars frame as a polars one, pandas' missing numbers as empty cells."""
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
