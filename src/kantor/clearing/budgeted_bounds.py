@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from kantor.bids.order import by_key
 from kantor.clearing.knapsack import Corner
 from kantor.clearing.problem import Places, Problem, tolerance
 from kantor.owners.distributions import Vector
@@ -112,7 +113,7 @@ class Trial:
     def at(cls, market: Market, mu: float) -> Trial:
         """One sort."""
         keys = market.squares + mu * market.costs
-        order = np.argsort(keys, kind="stable")
+        order = by_key(keys)
         first = order[: market.largest]
         squares, spends = np.cumsum(market.squares[first]), np.cumsum(market.costs[first])
         return cls(mu, order, keys[order], squares + mu * spends, squares, spends)

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kantor.bids.order import by_key
 from kantor.clearing.budgeted_bounds import Market
 from kantor.clearing.knapsack import Core, Subsets, allowed_loss, chains, subsets
 from kantor.clearing.problem import Places, tolerance
@@ -101,7 +102,7 @@ class Sides:
     def of(cls, core: Core, mu: float) -> Sides:
         """Around the core's `count` smallest keys."""
         keys = core.squares + mu * core.costs
-        order = np.argsort(keys, kind="stable")
+        order = by_key(keys)
         inside, outside = order[: core.count], order[core.count :]
         line = 0.5 * (keys[inside[-1]] + keys[outside[0]]) if inside.size and outside.size else 0.0
         losses = np.abs(keys - line)

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from kantor.bids.order import by_key
 from kantor.clearing.budgeted_bounds import Bounds, Market, Trial, bounds
 from kantor.clearing.budgeted_search import Pool, explore
 from kantor.clearing.knapsack import Core, allowed_loss
@@ -22,7 +23,7 @@ def search(market: Market, pool: Pool, work: int, known: Bounds | None = None) -
     """Fills the pool with the best coalitions; returns a bound on those that were not seen."""
     start = bounds(market, known)
     _round(market, start, pool)
-    sizes = np.argsort(start.losses, kind="stable") + 1
+    sizes = by_key(start.losses) + 1
     for size in sizes[:3].tolist():
         if start.losses[size - 1] < inf:
             core = _core(market, start.last, size, _window(market, size))

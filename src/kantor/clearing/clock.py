@@ -17,6 +17,7 @@ from math import inf
 import numpy as np
 
 from kantor.bids.bids import Bids
+from kantor.bids.order import by_key
 from kantor.clearing.problem import Places, Problem
 from kantor.owners.distributions import Vector
 
@@ -39,7 +40,7 @@ class _Clock:
         with np.errstate(invalid="ignore"):
             keys = problem.squares + mu * problem.costs
         finite = np.flatnonzero(np.isfinite(keys))
-        self.ranked = finite[np.argsort(keys[finite], kind="stable")]
+        self.ranked = finite[by_key(keys[finite])]
         self.keys = keys[self.ranked]
         self.ends = np.append(np.flatnonzero(np.diff(self.keys) > 0), self.keys.size - 1)[: self.keys.size]
         self.losses = self._losses(self.ends + 1)
@@ -131,7 +132,7 @@ def clock_weight(bids: Bids, problem: Problem) -> float:
 
 def _score(problem: Problem, a: Vector, p: Vector, mu: float, step: int) -> float:
     """The best objective among the prefixes by a + mu p, each owner standing for `step`; a large one for nothing."""
-    order = np.argsort(np.where(np.isfinite(p), a + mu * p, inf), kind="stable")
+    order = by_key(np.where(np.isfinite(p), a + mu * p, inf))
     total, spend = step * np.cumsum(a[order]), step * np.cumsum(p[order])
     sizes = np.minimum(step * np.arange(1, a.size + 1), problem.coefficients.size - 1)
     loss = problem.coefficients[sizes] * np.sqrt(total)

@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kantor.bids.order import by_key
 from kantor.clearing.problem import Allocation, Places, Problem
 from kantor.owners.distributions import Vector
 
@@ -170,7 +171,7 @@ class JointSearch:
         best = (inf, lam, 0.0)
         for _ in range(12):
             keys = lam * a + p
-            order = np.argsort(keys, kind="stable")
+            order = by_key(keys)
             total, spend = step * np.cumsum(a[order]), step * np.cumsum(p[order])
             with np.errstate(invalid="ignore"):
                 objective = np.nan_to_num(c * np.sqrt(total) + spend, nan=inf)
@@ -270,7 +271,7 @@ class JointSearch:
             keys, a, p, order = core.p, core.a, core.p, np.arange(core.p.size)
         else:
             keys = lam * core.a + core.p
-            order = np.argsort(keys, kind="stable")
+            order = by_key(keys)
             keys, a, p = keys[order], core.a[order], core.p[order]
         total, spend = _running(core.bought_a, a), _running(core.bought_p, p)
         phi = lam * total + spend
@@ -294,7 +295,7 @@ class JointSearch:
     def members(core: Core, lam: float, extra: int) -> Places:
         """The sure owners and the first `extra` of the core by key; ties go by place."""
         keys = core.p if lam == 0 else lam * core.a + core.p
-        chosen = core.places[np.argsort(keys, kind="stable")[:extra]]
+        chosen = core.places[by_key(keys)[:extra]]
         return np.concatenate([core.bought, chosen])
 
     # ---- one node ---------------------------------------------------------------------------------------------

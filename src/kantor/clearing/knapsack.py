@@ -28,6 +28,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
+from kantor.bids.order import by_key
 from kantor.clearing.problem import Places
 from kantor.owners.distributions import Vector
 
@@ -120,7 +121,7 @@ class Core:
     def _least(self, mu: float) -> tuple[float, Places, Vector]:
         """K_n(mu), and the keys in order."""
         keys = self.squares + mu * self.costs
-        order = np.argsort(keys, kind="stable")
+        order = by_key(keys)
         keys = keys[order]
         return self.base_square + mu * self.base_cost + float(keys[: self.count].sum()), order, keys
 
