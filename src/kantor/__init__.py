@@ -6,9 +6,12 @@ The names below are the public ones; the folders follow the theory, in its order
 from kantor import errors
 from kantor.bids.bids import Bids
 from kantor.bids.priors import EmpiricalPrior
+from kantor.clearing import baselines
+from kantor.clearing.audit import Audit, audit
 from kantor.clearing.clear import clear
-from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint
-from kantor.clearing.outcome import Clearing
+from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint, Mechanism
+from kantor.clearing.outcome import Clearing, Decision, Rules
+from kantor.clearing.reading import read_clearing
 from kantor.owners.aggregation import aggregate
 from kantor.owners.collection import Owners, as_owners
 from kantor.valuation import tasks
@@ -26,18 +29,24 @@ from kantor.valuation.wasserstein import sliced_wasserstein, wasserstein
 __version__ = "0.1.0"
 __all__ = [
     "METRICS",
+    "Audit",
     "Bids",
     "Clearing",
     "Coverage",
+    "Decision",
     "EmpiricalPrior",
     "Endogenous",
     "Exogenous",
     "Joint",
+    "Mechanism",
     "Owners",
     "ReferenceBudget",
+    "Rules",
     "Shapley",
     "aggregate",
     "as_owners",
+    "audit",
+    "baselines",
     "calibrated_confidence",
     "check_lipschitz",
     "clear",
@@ -58,6 +67,7 @@ __all__ = [
     "noise_distance",
     "noisy_distance",
     "noisy_distance_bound",
+    "read_clearing",
     "reference_budget",
     "shapley",
     "shapley_estimate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import inf, isnan
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ import scipy
 from kantor.bids.bids import Bids
 from kantor.clearing import baselines
 from kantor.clearing.baselines import central, ptas, ptas_prices, random, random_mean, shapley, smq, smq_offers
+from kantor.clearing.clear import clear_by
 from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint, Mechanism
 from kantor.clearing.outcome import Clearing
 from kantor.errors import InputError
 from kantor.valuation.coalitions import members
+from kantor.valuation.hoeffding import hoeffding_bound
 
 # Two owners who ask 0.2 and 0.4, uniform priors: psi = 0.4 and 0.8. Alone they are worth 3 and 2, together 1.
 TWO = Bids(distance=[3.0, 2.0], reserve=[0.2, 0.4], owner=["anna", "ben"])
@@ -292,16 +294,16 @@ def test_every_outcome_is_a_clearing_that_can_be_run_again(name: str) -> None:
     assert plain["mechanism"] == name
     assert len(plain["owners"]) == 2
     assert outcome.to_frame().height == 2
-    again = outcome.rules.again(TWO)  # type: ignore[attr-defined]
+    again = clear_by(outcome.rules, TWO)
     np.testing.assert_array_equal(again.payments, outcome.payments)
     assert np.isnan(again.critical[~again.selected]).all()
     assert repr(outcome)
 
 
-def test_what_is_bought_has_no_bound_without_values() -> None:
-    assert isnan(smq(TWO, 0.6).bound)
-    assert isnan(ptas(TWO, 0.6).bound)
-    assert isnan(random(TWO, 0.6).bound)
+def test_what_is_bought_has_the_bound_of_its_distances_where_no_values_are_given() -> None:
+    assert smq(TWO, 0.6).bound == 0.0  # both of two, which is the whole population
+    for outcome in (ptas(TWO, 0.3), random(TWO, 0.3)):
+        assert outcome.bound == pytest.approx(hoeffding_bound(TWO.distance[outcome.selected], 2))
 
 
 def test_any_number_of_owners_where_no_table_is_needed() -> None:

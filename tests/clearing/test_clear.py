@@ -125,8 +125,8 @@ def test_population_size_counts_those_who_did_not_bid():
 def test_interim_spend_meets_the_budget_in_expectation():
     rng = np.random.default_rng(7)
     base, mechanism = random_bids(rng, 8), kt.Exogenous(budget=0.8, feasibility="interim")
-    from kantor.clearing.clear import pose
     from kantor.clearing.interim import multiplier
+    from kantor.clearing.optimal import pose
 
     rules = kt.clear(base, mechanism).rules
     mu = multiplier(base, pose(base, rules))

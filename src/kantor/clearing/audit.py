@@ -27,7 +27,7 @@ import numpy as np
 from kantor.bids.bids import Bids
 from kantor.bids.order import Places
 from kantor.clearing.audit_budget import Draws, Estimate, draw
-from kantor.clearing.audit_case import Case, Clear, case_of, spend_of
+from kantor.clearing.audit_case import Case, case_of, spend_of
 from kantor.clearing.audit_deviations import Deviation, Reversal, best_of, trials_of
 from kantor.clearing.audit_reports import Owners, Reports, audited_places, check_reports
 from kantor.clearing.audit_text import (
@@ -96,6 +96,8 @@ class Audit:
     spend: float
     limit: float
     kind: str
+    budgeted: bool
+    """Whether the limit is one on payments; it is one on loss and payments together otherwise."""
     expected_spend: Estimate
     expected_excess: Estimate
     """Payments less the budget; for a reference loss V and payments less the reference."""
@@ -208,7 +210,6 @@ def audit(
     draws: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-    clear: Clear | None = None,
     sensitivity: Any = None,
     delta: float | None = None,
     progress: Progress | None = None,
@@ -221,11 +222,10 @@ def audit(
     draws: how many markets are drawn from the priors; by default 200, fewer above 100,000 bids, down to 20. 0 leaves
         the expectation open, and with it the interim promise.
     confidence: of the intervals over those draws.
-    clear: your own mechanism, bids in and a clearing out; by default `kantor.clear` with the rules of `c`.
     sensitivity, delta: those of `Bids.with_noise`, to show what an overstated epsilon does.
     progress: called with (steps done, steps in all) now and then.
     """
-    case, reports = case_of(bids, c, clear), check_reports(reports)
+    case, reports = case_of(bids, c), check_reports(reports)
     _check(draws, confidence)
     lying, drawing = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
     places = audited_places(case, owners, lying)
@@ -285,6 +285,7 @@ def _outcome(
         kind=case.mechanism.kind,
         expected_spend=over.spend,
         expected_excess=over.excess,
+        budgeted=case.mechanism.reference_loss is None,
         overrun=0.0 if excess <= case.tolerance else excess,
         overspent=over.overspent,
         unprotected=shown,

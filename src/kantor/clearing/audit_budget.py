@@ -67,6 +67,8 @@ def estimate(values: Vector, confidence: float) -> Estimate:
     """Mean and Student's interval; with fewer than two values nothing is known."""
     if values.size < 2:
         return Estimate(float(values.mean()) if values.size else nan, -inf, inf, values.size)
+    if not np.isfinite(values).all():
+        return Estimate(float(values[0]), -inf, inf, values.size)
     mean, error = float(values.mean()), float(values.std(ddof=1)) / sqrt(values.size)
     reach = error * float(scipy.stats.t.ppf(0.5 + confidence / 2, values.size - 1))
     return Estimate(mean, mean - reach, mean + reach, values.size)

@@ -7,27 +7,20 @@ play, and four times the 1e-12 of the limit within which two coalitions tie.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum, inf
-from typing import Any, TypeAlias
+from math import fsum, isfinite
 
 import numpy as np
-import numpy.typing as npt
 
 from kantor.bids.bids import Bids
-from kantor.clearing.clear import clear as clear_again
+from kantor.clearing.clear import clear_by
 from kantor.clearing.mechanisms import Mechanism
-from kantor.clearing.outcome import Clearing, Rules
+from kantor.clearing.outcome import Clearing, Flags
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
-from kantor.valuation.hoeffding import hoeffding_bound
 
-__all__ = ["Case", "Clear", "case_of"]
-
-Clear: TypeAlias = Callable[[Bids], Clearing]
-"""A mechanism as an audit sees it: bids in, a clearing out, the same for the same bids."""
+__all__ = ["Case", "case_of", "spend_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +28,6 @@ class Case:
     """One clearing under audit."""
 
     clearing: Clearing
-    own: Clear | None
-    """The user's own mechanism; None for `kantor.clear` with the clearing's rules."""
 
     @property
     def bids(self) -> Bids:
@@ -50,11 +41,10 @@ class Case:
 
     def clear(self, bids: Bids, newcomers: int = 0) -> Clearing:
         """The same market with other bids; `newcomers` are names that were not enrolled before."""
-        if self.own is not None:
-            return self.own(bids)
         rules = self.clearing.rules
-        size = rules.population_size + newcomers
-        return _by_rules(bids, rules if newcomers == 0 else replace(rules, population_size=size))
+        if newcomers:
+            rules = replace(rules, population_size=rules.population_size + newcomers)
+        return clear_by(rules, bids)
 
     @cached_property
     def honest(self) -> Clearing:
@@ -70,20 +60,21 @@ class Case:
     def tolerance(self) -> float:
         """The least sum of money that counts."""
         prices = np.concatenate([self.bids.reserve, self.clearing.payments, [1.0]])
-        return 1e-9 * float(np.abs(prices[np.isfinite(prices)]).max()) + 4e-12 * self.mechanism.limit
+        return 1e-9 * float(np.abs(prices[np.isfinite(prices)]).max()) + 4e-12 * self.scale
 
-    def loss(self, selected: npt.NDArray[np.bool_]) -> float:
-        """V of a coalition at the distances that were bid: K times its Hoeffding bound; the reference for nobody."""
-        rules = self.clearing.rules
-        if not selected.any():
-            return inf if self.mechanism.kind == "exogenous" else self.mechanism.limit
-        bound = hoeffding_bound(self.bids.distance[selected], rules.population_size, rules.confidence, rules.population)
-        return float(self.mechanism.lipschitz) * bound
+    @property
+    def scale(self) -> float:
+        """The limit, where there is one."""
+        return self.mechanism.limit if isfinite(self.mechanism.limit) else 0.0
+
+    def loss(self, selected: Flags) -> float:
+        """V of a coalition at the distances that were bid: K times its bound; what nothing costs for nobody."""
+        return self.clearing.rules.loss(self.bids.distance[selected])
 
     def excess(self, outcome: Clearing) -> float:
         """Payments less the budget; for a reference loss, V and payments less the reference."""
         used = spend_of(outcome)
-        if self.mechanism.kind != "exogenous":
+        if self.mechanism.reference_loss is not None:
             used += self.loss(outcome.selected)
         return used - self.mechanism.limit
 
@@ -93,11 +84,11 @@ def spend_of(outcome: Clearing) -> float:
     return fsum(outcome.payments.tolist())
 
 
-def case_of(bids: Bids, clearing: Clearing, own: Clear | None) -> Case:
+def case_of(bids: Bids, clearing: Clearing) -> Case:
     """The case, if these are the bids that were cleared."""
     if not isinstance(clearing, Clearing):
         raise InputError(
-            f"the clearing is {_kind(clearing)}",
+            f"the clearing is {type(clearing).__name__}",
             remedy="Give what kantor.clear returned, or kantor.read_clearing(path, bids).",
             argument="c",
         )
@@ -107,21 +98,4 @@ def case_of(bids: Bids, clearing: Clearing, own: Clear | None) -> Case:
             remedy="Give the bids of this clearing, unchanged: an audit of others would say nothing about it.",
             argument="bids",
         )
-    return Case(clearing, own)
-
-
-def _by_rules(bids: Bids, rules: Rules) -> Clearing:
-    return clear_again(
-        bids,
-        rules.mechanism,
-        confidence=rules.confidence,
-        population=rules.population,
-        population_size=rules.population_size,
-        payments=rules.payments,
-        solver=rules.solver,
-        work_limit=rules.work_limit,
-    )
-
-
-def _kind(thing: Any) -> str:
-    return type(thing).__name__
+    return Case(clearing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,11 +46,11 @@ def _looked_at(audit: Audit) -> list[str]:
         f"This clearing spends {audit.spend:.6g}. {_said_of_overrun(audit)}",
     ]
     if audit.expected_spend.draws:
+        beyond = f"; {audit.overspent:.1%} of the clearings drawn exceed the {_limit(audit)}"
         lines.append(
-            f"Over the priors it spends {audit.expected_spend} on average; "
-            f"{audit.overspent:.1%} of the clearings drawn exceed the {_limit(audit)}."
+            f"Over the priors it spends {audit.expected_spend} on average{beyond if audit.limit < inf else ''}."
         )
-    if audit.gap > 0:
+    if 0 < audit.gap < inf:
         lines.append(
             f"The allocation was not proved optimal (gap {audit.gap:.2g}), so its prices are not proved either."
         )
@@ -57,7 +58,9 @@ def _looked_at(audit: Audit) -> list[str]:
 
 
 def _said_of_overrun(audit: Audit) -> str:
-    what = "" if audit.kind == "exogenous" else "With its loss it is "
+    if audit.limit == inf:
+        return "No budget was stated."
+    what = "" if audit.budgeted else "With its loss it is "
     limit = f"the {_limit(audit)} of {audit.limit:.6g}"
     if audit.overrun > 0:
         return f"{what or 'It is '}{audit.overrun:.6g} above {limit}, which the promise, one on average, allows."
@@ -65,7 +68,7 @@ def _said_of_overrun(audit: Audit) -> str:
 
 
 def _limit(audit: Audit) -> str:
-    return "budget" if audit.kind == "exogenous" else "reference loss"
+    return "budget" if audit.budgeted else "reference loss"
 
 
 def _unprotected(audit: Audit) -> list[str]:
@@ -133,9 +136,11 @@ def said_of_mismatches(audit: Audit) -> str:
 def said_of_budget(audit: Audit) -> str:
     """The evidence on the interim budget."""
     excess = audit.expected_excess
+    if audit.limit == inf:
+        return "no budget was stated"
     if not excess.draws:
         return "not examined, no markets were drawn"
-    what = "payments less budget" if audit.kind == "exogenous" else "loss and payments less the reference loss"
+    what = "payments less budget" if audit.budgeted else "loss and payments less the reference loss"
     return f"{what} is {excess} on average, at confidence {audit.confidence:g}"
 
 

@@ -26,6 +26,7 @@ from kantor.bids.order import Places
 from kantor.bids.priors import IroningWarning
 from kantor.clearing.audit_case import Case
 from kantor.clearing.outcome import Clearing
+from kantor.errors import InputError
 
 __all__ = ["KINDS", "Unprotected", "unprotected"]
 
@@ -72,14 +73,19 @@ def unprotected(case: Case, places: Places, noise: Any, done: Callable[[], None]
         for kind, lies in _lies(case, place, noise).items():
             for lie in lies:
                 found = _tried(case, place, kind, lie, best.get(kind))
-                best[kind] = found
+                if found is not None:
+                    best[kind] = found
         done()
     return tuple(best.get(kind) or _untried(case, kind) for kind in KINDS)
 
 
-def _tried(case: Case, place: int, kind: str, lie: _Lie, before: Unprotected | None) -> Unprotected:
+def _tried(case: Case, place: int, kind: str, lie: _Lie, before: Unprotected | None) -> Unprotected | None:
     """The better of this lie and the best one before, and how many there were."""
-    outcome, tried = lie.clear(), 1 if before is None else before.tried + 1
+    tried = 1 if before is None else before.tried + 1
+    try:
+        outcome = lie.clear()
+    except InputError:  # a report that the mechanism does not take is a lie that cannot be told
+        return before
     mine = _own_rows(case, place, outcome)
     cost = float(case.bids.reserve[place]) if outcome.selected[mine].any() else 0.0
     gain = float(outcome.payments[mine].sum()) - cost - float(case.utilities[place])
@@ -135,6 +141,8 @@ def _epsilons(case: Case, place: int, noise: Any) -> Iterator[_Lie]:
 
 
 def _splits(case: Case, place: int) -> Iterator[_Lie]:
+    if case.mechanism.only_these_owners:
+        return
     truth, lower = float(case.bids.reserve[place]), float(case.bids.priors.lower[place])
     half = max(lower, truth / 2)
     for first, second in dict.fromkeys([(truth, truth), (half, half), (lower, truth)]):
@@ -171,6 +179,8 @@ def _untried(case: Case, kind: str) -> Unprotected:
 
 
 def _why_untried(case: Case, kind: str) -> str:
+    if kind == KINDS[3]:
+        return "not tried: this mechanism knows the owners it was made for and no others"
     if kind != KINDS[2]:
         return "nothing to understate: the owners looked at are at distance 0"
     if case.bids.epsilon is None:

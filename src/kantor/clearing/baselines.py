@@ -10,26 +10,26 @@ SMQ and PTAS take an owner at distance d to be worth 1/d, and coalitions to be w
 the value of every coalition (a table of 2^N numbers in bitmask order, or a function from rows of booleans), where less
 is better: a distance, or a loss. For SMQ and PTAS that table is optional; it only says what was bought.
 
-Each outcome is a `Clearing`. Its bound is K times the value of the coalition bought; NaN where no values were given.
-Only CEN proves anything about its objective. What the others were asked for stands in `rules`, whose `again` runs the
-same baseline on other bids, as an auditor wants to.
+Each is a function with the same outcome as `kantor.clear`, and a mechanism as well (`Central`, `Random`, `SMQ`, `PTAS`,
+`Shapley`), which is what an audit clears again. The bound is K times the value of the coalition bought; where no values
+were given it is the Hoeffding bound of its distances. Only CEN proves anything about its objective.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf, isfinite, nan
-from typing import Any, Literal, TypeAlias, cast, get_args
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from kantor.bids.bids import Bids
 from kantor.bids.priors import EmpiricalPrior
-from kantor.clearing.mechanisms import Mechanism
-from kantor.clearing.outcome import Clearing
-from kantor.clearing.problem import Kind, Places, tolerance
+from kantor.clearing.clear import clear
+from kantor.clearing.mechanisms import Mechanism, Optimal
+from kantor.clearing.outcome import Clearing, Decision, Flags, Rules
+from kantor.clearing.problem import Places, tolerance
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.owners.samples import as_numbers
@@ -37,8 +37,12 @@ from kantor.valuation import shapley as division
 from kantor.valuation.coalitions import check_enumerable, members, subset_sums
 
 __all__ = [
-    "BaselineRules",
+    "PTAS",
+    "SMQ",
+    "Central",
     "Cost",
+    "Random",
+    "Shapley",
     "central",
     "ptas",
     "ptas_prices",
@@ -52,22 +56,48 @@ __all__ = [
 Cost: TypeAlias = Literal["virtual", "reserve"]
 """What an owner costs: its virtual cost psi (CEN_IC), or its reserve price theta (CEN_IR)."""
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BaselineRules:
-    """Which baseline was run, with what, and how to run it again."""
+class Central(Mechanism):
+    """The best of all coalitions that fit, known their values; each winner is paid its cost."""
 
-    baseline: str
-    limit: float | None
-    options: dict[str, Any]
-    again: Callable[[Bids], Clearing]
-    """The same baseline, with the same values and limit, for other bids of the same owners."""
+    only_these_owners: ClassVar[bool] = True
+    values: Any
+    aim: Mechanism
+    cost: Cost = "virtual"
+
+    def __post_init__(self) -> None:
+        _known("cost", self.cost, get_args(Cost))
+        if not isinstance(self.aim, Optimal):
+            raise InputError(
+                f"the central benchmark was asked to aim at {self.aim!r}",
+                remedy="Give kantor.Exogenous(budget=...), kantor.Endogenous(reference_loss=...) or kantor.Joint(...).",
+                argument="mechanism",
+            )
+        if self.aim.feasibility != "pointwise":
+            raise InputError(
+                "the central benchmark was asked to keep its budget in expectation",
+                remedy='Use feasibility="pointwise": it sees one market only.',
+                argument="mechanism",
+            )
+        for name in ("budget", "reference_loss", "lipschitz"):
+            object.__setattr__(self, name, getattr(self.aim, name))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"mechanism": self.baseline, "limit": self.limit, **self.options}
+        """What it was asked for, the problem it solves included."""
+        return {**super().as_dict(), "aim": self.aim.kind}
+
+    def decide(self, bids: Bids, rules: Rules) -> Decision:  # noqa: ARG002  values stand in for bounds
+        """Look at all coalitions."""
+        spend = subset_sums(_costs(bids, self.cost))
+        table = _table(self.values, len(bids))
+        worth = np.where(np.isfinite(table), self.lipschitz, 1.0) * table
+        objective, reference = _central_objectives(self.aim.kind, self.limit, worth, spend)
+        mask = _best(objective, reference, spend, bids.canonical)
+        found = float(objective[mask]) if mask else reference
+        bound = float(worth[mask]) if mask else reference
+        selected = members(mask, len(bids))
+        return _decision(selected, _costs(bids, self.cost), bound=bound, objective=found, lower_bound=found)
 
 
 def central(bids: Bids, values: Any, mechanism: Mechanism, cost: Cost = "virtual") -> Clearing:
@@ -77,37 +107,14 @@ def central(bids: Bids, values: Any, mechanism: Mechanism, cost: Cost = "virtual
     reference loss. Joint: least K value + costs. Buying nothing costs the reference loss, or infinity.
     values: 2^N numbers in bitmask order, or a function from rows of booleans. Infinite ones are never bought.
     """
-    _known("cost", cost, get_args(Cost))
-    if mechanism.feasibility != "pointwise":
-        raise InputError(
-            "the central benchmark was asked to keep its budget in expectation",
-            remedy='Use feasibility="pointwise": it sees one market only.',
-            argument="mechanism",
-        )
-    prices = bids.virtual if cost == "virtual" else bids.reserve
-    table = _table(values, len(bids))
-    worth = np.where(np.isfinite(table), mechanism.lipschitz, 1.0) * table
-    objective, reference = _central_objectives(mechanism.kind, mechanism.limit, worth, subset_sums(prices))
-    mask = _best(objective, reference, subset_sums(prices), bids.canonical)
-    found = float(objective[mask]) if mask else reference
-    return _outcome(
-        bids,
-        _rules(
-            "central", mechanism.limit, lambda other: central(other, values, mechanism, cost), **_of(mechanism, cost)
-        ),
-        members(mask, len(bids)),
-        prices,
-        bound=float(worth[mask]) if mask else reference,
-        objective=found,
-        lower_bound=found,
-    )
+    return clear(bids, Central(values=values, aim=mechanism, cost=cost))
 
 
-def _of(mechanism: Mechanism, cost: Cost) -> dict[str, Any]:
-    return {"kind": mechanism.kind, "lipschitz": mechanism.lipschitz, "cost": cost}
+def _costs(bids: Bids, cost: Cost) -> Vector:
+    return bids.virtual if cost == "virtual" else bids.reserve
 
 
-def _central_objectives(kind: Kind, limit: float, worth: Vector, spend: Vector) -> tuple[Vector, float]:
+def _central_objectives(kind: str, limit: float, worth: Vector, spend: Vector) -> tuple[Vector, float]:
     """What every coalition scores, infinity where it does not fit, and what buying nothing does."""
     if kind == "joint":
         objective = worth + spend
@@ -130,28 +137,44 @@ def _best(objective: Vector, reference: float, spend: Vector, canonical: Places)
     return int(tied[np.lexsort(~rows.T[::-1])[0]])
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Random(Mechanism):
+    """A coalition drawn from those whose costs fit the budget; winners are paid their cost."""
+
+    only_these_owners: ClassVar[bool] = True
+    budget: float = field()
+    values: Any = None
+    cost: Cost = "reserve"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _budget(self.budget)
+        _known("cost", self.cost, get_args(Cost))
+
+    def decide(self, bids: Bids, rules: Rules) -> Decision:  # noqa: ARG002
+        """Draw from what fits."""
+        table = None if self.values is None else _table(self.values, len(bids))
+        prices = _costs(bids, self.cost)
+        fitting = _fitting(prices, self.limit)
+        mask = int(np.random.default_rng(self.seed).choice(fitting)) if fitting.size else 0
+        bound = None if table is None else float(table[mask]) if mask else inf
+        mean = None if table is None else _mean(table, fitting)
+        return _decision(members(mask, len(bids)), prices, bound=bound, objective=mean)
+
+
 def random(bids: Bids, budget: float, values: Any = None, cost: Cost = "reserve", seed: int = 0) -> Clearing:
     """A coalition drawn from those whose costs fit the budget, each equally likely (RAND); winners are paid their cost.
 
     Its bound is the value of the coalition drawn, its objective the mean over all that could have been (what the
     published curves show; `random_mean`).
     """
-    limit = _budget(budget)
-    _known("cost", cost, get_args(Cost))
-    table = None if values is None else _table(values, len(bids))
-    prices = bids.virtual if cost == "virtual" else bids.reserve
-    fitting = _fitting(prices, limit)
-    mask = int(np.random.default_rng(seed).choice(fitting)) if fitting.size else 0
-    again = _rules("random", limit, lambda other: random(other, budget, values, cost, seed), cost=cost, seed=seed)
-    mean = nan if table is None else _mean(table, fitting)
-    return _outcome(bids, again, members(mask, len(bids)), prices, bound=_value(table, mask), objective=mean)
+    return clear(bids, Random(budget=budget, values=values, cost=cost, seed=seed))
 
 
 def random_mean(bids: Bids, values: Any, budget: float, cost: Cost = "reserve") -> float:
     """The mean value of all coalitions (of one owner and more) whose costs fit the budget; infinity if none does."""
     _known("cost", cost, get_args(Cost))
-    prices = bids.virtual if cost == "virtual" else bids.reserve
-    return _mean(_table(values, len(bids)), _fitting(prices, _budget(budget)))
+    return _mean(_table(values, len(bids)), _fitting(_costs(bids, cost), _budget(budget)))
 
 
 def _mean(table: Vector, fitting: Places) -> float:
@@ -163,16 +186,29 @@ def _fitting(prices: Vector, limit: float) -> Places:
     return np.flatnonzero(spend[1:] <= limit + tolerance(limit)) + 1
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SMQ(Mechanism):
+    """Take-it-or-leave-it offers from the priors alone. See `smq_offers`."""
+
+    budget: float = field()
+    values: Any = None
+
+    def __post_init__(self) -> None:
+        _budget(self.budget)
+
+    def decide(self, bids: Bids, rules: Rules) -> Decision:  # noqa: ARG002
+        """Buy from whoever asks no more than its offer."""
+        offers = smq_offers(bids, self.budget)
+        selected = bids.reserve <= offers
+        return _decision(selected, offers, bound=_worth(self.values, selected), critical=offers, truthful=True)
+
+
 def smq(bids: Bids, budget: float, values: Any = None) -> Clearing:
     """Take-it-or-leave-it offers that spend the budget best in expectation (SMQ): truthful, over budget at times.
 
     An owner whose reserve price is within its offer is bought and paid the offer. See `smq_offers`.
     """
-    limit, table = _budget(budget), _optional(values, bids)
-    offers = smq_offers(bids, limit)
-    selected = bids.reserve <= offers
-    rules = _rules("smq", limit, lambda other: smq(other, budget, values))
-    return _outcome(bids, rules, selected, offers, bound=_worth(table, selected), truthful=True)
+    return clear(bids, SMQ(budget=budget, values=values))
 
 
 def smq_offers(bids: Bids, budget: float) -> Vector:
@@ -249,12 +285,25 @@ def _firsts(bids: Bids) -> list[int]:
     return [0] if codes is None else [int(np.argmax(codes == code)) for code in range(len(bids.priors.distinct))]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PTAS(Mechanism):
+    """Greedy knapsack. See `ptas_prices`."""
+
+    budget: float = field()
+    values: Any = None
+
+    def __post_init__(self) -> None:
+        _budget(self.budget)
+
+    def decide(self, bids: Bids, rules: Rules) -> Decision:  # noqa: ARG002
+        """Best value for money first."""
+        selected, prices = ptas_prices(bids, self.budget)
+        return _decision(selected, prices, bound=_worth(self.values, selected), critical=prices, truthful=True)
+
+
 def ptas(bids: Bids, budget: float, values: Any = None) -> Clearing:
     """Greedy knapsack (PTAS): best value for money first, as long as shares of the budget allow. See `ptas_prices`."""
-    limit, table = _budget(budget), _optional(values, bids)
-    selected, prices = ptas_prices(bids, limit)
-    rules = _rules("ptas", limit, lambda other: ptas(other, budget, values))
-    return _outcome(bids, rules, selected, prices, bound=_worth(table, selected), truthful=True)
+    return clear(bids, PTAS(budget=budget, values=values))
 
 
 def ptas_prices(bids: Bids, budget: float) -> tuple[Flags, Vector]:
@@ -279,6 +328,29 @@ def ptas_prices(bids: Bids, budget: float) -> tuple[Flags, Vector]:
     return selected, prices
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shapley(Mechanism):
+    """Everybody is bought and paid its Shapley value, whatever it asks for."""
+
+    only_these_owners: ClassVar[bool] = True
+    reference_loss: float = field()
+    values: Any = None
+    buyer: bool = False
+    divided: float | None = None
+    """A sum to divide in proportion to the values, in place of what is saved."""
+
+    def decide(self, bids: Bids, rules: Rules) -> Decision:  # noqa: ARG002  nobody is asked
+        """Divide what everybody together saves."""
+        table = _table(self.values, len(bids))
+        saved = self.nothing - table
+        saved[0] = 0.0
+        game = np.concatenate([np.zeros(saved.size), saved]) if self.buyer else saved
+        payments = division.shapley(game).values[: len(bids)]
+        if self.divided is not None:
+            payments = _budget(self.divided) * payments / _whole(payments)
+        return _decision(np.ones(len(bids), dtype=bool), payments, bound=float(table[-1]), truthful=True)
+
+
 def shapley(
     bids: Bids, values: Any, reference_loss: float, buyer: bool = False, budget: float | None = None
 ) -> Clearing:
@@ -289,23 +361,8 @@ def shapley(
     Nobody is asked for a price, so nobody gains by stating another; but nobody is sure to be paid what it asks either.
     A value may be negative: that owner would have to pay.
     """
-    table = _table(values, len(bids))
-    saved = float(reference_loss) - table
-    saved[0] = 0.0
-    game = np.concatenate([np.zeros(saved.size), saved]) if buyer else saved
-    divided = division.shapley(game)
-    payments = divided.values[: len(bids)]
-    if budget is not None:
-        payments = _budget(budget) * payments / _whole(payments)
-    rules = _rules(
-        "shapley",
-        None if budget is None else float(budget),
-        lambda other: shapley(other, values, reference_loss, buyer, budget),
-        reference_loss=float(reference_loss),
-        buyer=buyer,
-    )
-    everybody = np.ones(len(bids), dtype=bool)
-    return _outcome(bids, rules, everybody, payments, bound=float(table[-1]), truthful=True, critical=False)
+    rule = Shapley(reference_loss=float(reference_loss), values=values, buyer=buyer, divided=budget)
+    return clear(bids, rule)
 
 
 def _whole(payments: Vector) -> float:
@@ -322,34 +379,26 @@ def _whole(payments: Vector) -> float:
 # ---- what they share -----------------------------------------------------------------------------------------------
 
 
-def _outcome(
-    bids: Bids,
-    rules: BaselineRules,
+def _decision(
     selected: Flags,
     prices: Vector,
     *,
-    bound: float,
+    bound: float | None,
     objective: float | None = None,
     lower_bound: float = -inf,
+    critical: Vector | None = None,
     truthful: bool = False,
-    critical: bool = True,
-) -> Clearing:
-    """A clearing whose winners are paid their prices; those are critical ones where the baseline is truthful."""
-    return Clearing(
-        bids=bids,
-        rules=cast(Any, rules),
+) -> Decision:
+    """Winners are paid their prices, the others nothing."""
+    return Decision(
         selected=selected,
         payments=np.where(selected, prices, 0.0),
-        critical=np.where(selected & (truthful and critical), prices, nan),
         bound=bound,
-        objective=bound if objective is None else objective,
+        objective=objective,
         lower_bound=lower_bound,
+        critical=critical,
         truthful=truthful,
     )
-
-
-def _rules(baseline: str, limit: float | None, again: Callable[[Bids], Clearing], **options: Any) -> BaselineRules:
-    return BaselineRules(baseline=baseline, limit=limit, options=options, again=again)
 
 
 def _table(values: Any, count: int) -> Vector:
@@ -376,28 +425,21 @@ def _table(values: Any, count: int) -> Vector:
     return table
 
 
-def _optional(values: Any, bids: Bids) -> Vector | Callable[[Any], Any] | None:
-    """A table, or a function that is asked for one coalition only, so that there may be any number of owners."""
-    return values if values is None or callable(values) else _table(values, len(bids))
+def _worth(values: Any, selected: Flags) -> float | None:
+    """What was bought is worth: infinity for nothing, None where no values were given.
 
-
-def _worth(values: Vector | Callable[[Any], Any] | None, selected: Flags) -> float:
-    """What was bought is worth: infinity for nothing, NaN where no values were given."""
-    if values is None or not selected.any():
-        return nan if values is None else inf
-    if callable(values):
-        return float(as_numbers(values(selected[None, :]), argument="values")[0])
-    return float(values[_mask(selected)])
+    A function is asked for one coalition only, so that there may be any number of owners.
+    """
+    if values is None:
+        return None
+    if not callable(values):
+        table = _table(values, selected.size)
+        return float(table[_mask(selected)]) if selected.any() else inf
+    return float(as_numbers(values(selected[None, :]), argument="values")[0]) if selected.any() else inf
 
 
 def _mask(selected: Flags) -> int:
     return sum(1 << place for place in np.flatnonzero(selected).tolist())
-
-
-def _value(table: Vector | None, mask: int) -> float:
-    if table is None:
-        return nan
-    return float(table[mask]) if mask else inf
 
 
 def _additive(bids: Bids) -> Vector:

@@ -1,44 +1,23 @@
 """`kantor.clear`: bids and a mechanism in, a coalition with payments and proof out.
 
-The work is elsewhere; here it is put together: owners are put in canonical order, the problem is posed, a solver is
-chosen, winners are priced, and everything is taken back to the order of the bids.
+What is asked is checked, the mechanism decides, and what it decides is checked again: a mechanism may be anybody's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf
-from typing import Any, get_args
+from math import isnan
+from typing import Any
 
 import numpy as np
 
 from kantor.bids.bids import Bids
-from kantor.clearing import budgeted
-from kantor.clearing.clock import clock
-from kantor.clearing.enumeration import solve_by_enumeration
-from kantor.clearing.interim import multiplier, with_multiplier
-from kantor.clearing.joint import solve_joint
-from kantor.clearing.joint_prices import critical_costs_of_joint
 from kantor.clearing.mechanisms import Mechanism
-from kantor.clearing.outcome import Clearing, Payments, Rules
-from kantor.clearing.problem import Allocation, Places, Problem
+from kantor.clearing.outcome import Clearing, Decision, Flags, Payments, Rules
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.valuation.hoeffding import Population, coefficient
 
-__all__ = ["SOLVERS", "clear", "pose"]
-
-Solver = Callable[[Problem, int | None], Allocation]
-
-
-def _exact(problem: Problem, work_limit: int | None = None) -> Allocation:
-    solve = {"joint": solve_joint, "exogenous": budgeted.solve_exogenous, "endogenous": budgeted.solve_endogenous}[
-        problem.kind
-    ]
-    return solve(problem, work_limit)
-
-
-SOLVERS: dict[str, Solver] = {"exact": _exact, "enumerate": solve_by_enumeration}
+__all__ = ["clear", "clear_by"]
 
 
 def clear(
@@ -53,156 +32,135 @@ def clear(
 ) -> Clearing:
     """Choose the coalition to buy and what to pay for it.
 
+    mechanism: Exogenous, Endogenous, Joint, or one of your own (docs/own-mechanism.md).
     population_size: how many owners define the target; the number of bids unless given, and never fewer.
     payments: "threshold" (the highest price at which each winner would still have been bought), "virtual" (as the paper
         prints it: not truthful), "clock" (truthful and never over budget, without a claim to optimality).
+    solver: "exact"; to check it "enumerate" (up to 20 owners) or "misocp" (the paper's program, in SCIP; any other
+        installed solver can be named, as in "misocp:GUROBI").
     work_limit: the most nodes to search, so that a clearing that stops early is still reproducible.
     """
-    rules = _rules(bids, mechanism, confidence, population, population_size, payments, solver, work_limit)
-    problem = pose(bids, rules)
-    if payments == "clock":
-        members, offers = clock(bids, problem)
-        return _by_clock(bids, rules, problem, members, offers)
-    if mechanism.feasibility == "interim":
-        return _by_multiplier(bids, rules, problem)
-    allocation = SOLVERS[solver](problem, work_limit)
-    costs, sure = (None, True) if payments == "virtual" else _critical(problem, allocation)
-    return _outcome(bids, rules, problem, allocation, costs, sure)
+    _known(bids, mechanism)
+    _enough(bids, population_size)
+    _amount_of_work(work_limit)
+    size = len(bids) if population_size is None else int(population_size)
+    coefficient(len(bids), size, confidence, population)  # an error if these make no bound
+    rules = Rules(
+        mechanism=mechanism,
+        confidence=confidence,
+        population=population,
+        population_size=size,
+        payments=_choice("payments", payments, mechanism.payment_rules, "threshold"),
+        solver=_choice("solver", solver, mechanism.solvers, "exact"),
+        work_limit=work_limit,
+    )
+    return clear_by(rules, bids)
 
 
-def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Clearing:
-    """An interim budget: the joint problem at the market's own price of money."""
-    mu = multiplier(bids, problem)
-    if mu == inf:
-        nothing = Allocation(np.empty(0, dtype=np.int64), problem.reference, problem.reference)
-        return _outcome(bids, rules, problem, nothing, np.empty(0), sure=True)
-    scaled = with_multiplier(problem, mu)
-    allocation = SOLVERS[rules.solver](scaled, rules.work_limit)
-    costs = None
-    if rules.payments != "virtual":
-        costs = critical_costs_of_joint(scaled, allocation)
-        costs = costs / mu if mu > 0 else np.full(costs.size, inf)
-    size, total, _ = problem.totals(allocation.members)
-    loss = problem.loss(size, total)
-    known = Allocation(allocation.members, loss, loss if allocation.proved else 0.0, allocation.nodes)
-    return _outcome(bids, rules, problem, known, costs, sure=True)
+def clear_by(rules: Rules, bids: Bids) -> Clearing:
+    """Clear by rules that are known already, as an audit does again and again."""
+    return _clearing(bids, rules, rules.mechanism.decide(bids, rules))
 
 
-def _outcome(
-    bids: Bids, rules: Rules, problem: Problem, allocation: Allocation, costs: Vector | None, sure: bool
-) -> Clearing:
-    """Back to the order of the bids; `costs` are the winners' critical virtual costs, None to pay virtual costs."""
-    members, rows = allocation.members, bids.canonical[allocation.members]
-    paid, critical = np.zeros(len(bids)), np.full(len(bids), np.nan)
-    if costs is None:
-        paid[rows] = problem.costs[members]
-    else:
-        paid[rows] = critical[rows] = np.maximum(bids.priors.inverse(costs, rows), bids.reserve[rows])
-    size, total, spend = problem.totals(members)
-    loss = problem.loss(size, total)
-    objective = loss + spend if rules.mechanism.kind == "joint" and size else loss
+def _clearing(bids: Bids, rules: Rules, decision: Decision) -> Clearing:
+    """The decision as an outcome, if it can be one."""
+    if not isinstance(decision, Decision):
+        raise _unusable(rules, f"decided {type(decision).__name__}", "Return kantor.Decision(selected=, payments=).")
+    selected = _selected(bids, rules, decision.selected)
+    payments = _payments(bids, rules, decision.payments)
+    bound = rules.loss(bids.distance[selected]) if decision.bound is None else float(decision.bound)
+    objective = bound if decision.objective is None else float(decision.objective)
+    critical = np.full(len(bids), np.nan) if decision.critical is None else decision.critical
     return Clearing(
         bids=bids,
         rules=rules,
-        selected=_flags(len(bids), rows),
-        payments=paid,
-        critical=critical,
-        bound=loss,
+        selected=selected,
+        payments=payments,
+        critical=np.where(selected, np.asarray(critical, dtype=np.float64), np.nan),
+        bound=bound,
         objective=objective,
-        lower_bound=min(allocation.lower_bound, objective),
-        truthful=members.size == 0 or (costs is not None and allocation.proved and sure),
-        nodes=allocation.nodes,
+        lower_bound=float(decision.lower_bound) if isnan(objective) else min(float(decision.lower_bound), objective),
+        truthful=bool(decision.truthful),
+        nodes=int(decision.nodes),
     )
 
 
-def pose(bids: Bids, rules: Rules) -> Problem:
-    """The bids as a problem, owners in canonical order."""
-    order, mechanism = bids.canonical, rules.mechanism
-    sizes = np.arange(len(bids) + 1)
-    constants = coefficient(sizes, rules.population_size, rules.confidence, rules.population)
-    return Problem(
-        mechanism.kind,
-        bids.distance[order] ** 2,
-        bids.virtual[order],
-        np.where(sizes > 0, mechanism.lipschitz * np.where(sizes > 0, constants, 0.0), np.inf),
-        mechanism.limit,
-    )
+def _selected(bids: Bids, rules: Rules, given: Any) -> Flags:
+    flags = np.asarray(given)
+    if flags.shape != (len(bids),) or flags.dtype != bool:
+        said = f"selected has shape {flags.shape} and type {flags.dtype}, and there are {len(bids)} bids"
+        raise _unusable(rules, said, "Give one True or False for each bid, in their order.")
+    return flags.copy()
 
 
-def _critical(problem: Problem, allocation: Allocation) -> tuple[Vector, bool]:
-    """The winners' critical virtual costs, and whether all are proved."""
-    if problem.kind == "joint":
-        return critical_costs_of_joint(problem, allocation), allocation.proved
-    prices = budgeted.critical_costs(problem, allocation)
-    return prices.values, bool(np.all(prices.proved))
+def _payments(bids: Bids, rules: Rules, given: Any) -> Vector:
+    try:
+        payments = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as fault:
+        raise _unusable(rules, f"payments are not numbers ({fault})", "Give one number for each bid.") from fault
+    if payments.shape != (len(bids),):
+        said = f"payments have shape {payments.shape}, and there are {len(bids)} bids"
+        raise _unusable(rules, said, "Give one number for each bid, in their order.")
+    wrong = np.flatnonzero(~np.isfinite(payments))
+    if wrong.size:
+        name, value = bids.name(int(wrong[0])), payments[wrong[0]]
+        raise _unusable(rules, f"owner {name!r} is to be paid {value}", "Give 0 to whom nothing is paid.")
+    return payments
 
 
-def _by_clock(bids: Bids, rules: Rules, problem: Problem, members: Places, offers: Vector) -> Clearing:
-    rows = bids.canonical[members]
-    paid, critical = np.zeros(len(bids)), np.full(len(bids), np.nan)
-    paid[rows] = critical[rows] = offers
-    size, total, spend = problem.totals(members)
-    loss = problem.loss(size, total)
-    return Clearing(
-        bids=bids,
-        rules=rules,
-        selected=_flags(len(bids), rows),
-        payments=paid,
-        critical=critical,
-        bound=loss,
-        objective=loss + spend if problem.kind == "joint" and size else loss,
-        lower_bound=0.0,
-        truthful=True,
-    )
+def _unusable(rules: Rules, said: str, remedy: str) -> InputError:
+    return InputError(f"the mechanism {rules.mechanism.kind!r} {said}", remedy=remedy, argument="mechanism")
 
 
-def _flags(count: int, rows: Places) -> Any:
-    selected = np.zeros(count, dtype=bool)
-    selected[rows] = True
-    return selected
-
-
-def _rules(
-    bids: Bids,
-    mechanism: Mechanism,
-    confidence: float,
-    population: Population,
-    population_size: int | None,
-    payments: Payments,
-    solver: str,
-    work_limit: int | None,
-) -> Rules:
+def _known(bids: Any, mechanism: Any) -> None:
     if not isinstance(bids, Bids):
         raise InputError(
             f"bids are {type(bids).__name__}", remedy="Give kantor.Bids, or kantor.Bids.read(path).", argument="bids"
         )
-    if not isinstance(mechanism, get_args(Mechanism)):
+    if not isinstance(mechanism, Mechanism):
         raise InputError(
             f"mechanism is {mechanism!r}",
-            remedy="Give kantor.Exogenous(budget=...), kantor.Endogenous(reference_loss=...) or kantor.Joint(...).",
+            remedy="Give kantor.Exogenous(budget=...), kantor.Endogenous(reference_loss=...), kantor.Joint(...), "
+            "or an object of your own class that inherits from kantor.Mechanism.",
             argument="mechanism",
         )
-    size = len(bids) if population_size is None else population_size
-    if size < len(bids):
+
+
+def _enough(bids: Bids, population_size: Any) -> None:
+    if population_size is None:
+        return
+    if isinstance(population_size, bool) or not isinstance(population_size, (int, np.integer)):
+        raise InputError(
+            f"population_size is {population_size!r}",
+            remedy="Give a whole number, at least the number of bids.",
+            value=population_size,
+            argument="population_size",
+        )
+    if population_size < len(bids):
         raise InputError(
             f"population_size is {population_size}, and there are {len(bids)} bids",
             remedy="Count every owner who defines the target, those who did not bid included.",
             value=population_size,
         )
-    if payments not in get_args(Payments):
+
+
+def _amount_of_work(work_limit: Any) -> None:
+    if work_limit is not None and (
+        isinstance(work_limit, bool) or not isinstance(work_limit, (int, np.integer)) or work_limit < 0
+    ):
         raise InputError(
-            f"payments {payments!r} is not known", remedy='Choose "threshold", "virtual" or "clock".', value=payments
+            f"work_limit is {work_limit!r}",
+            remedy="Give a whole number of nodes, at least 0, or leave it out.",
+            value=work_limit,
+            argument="work_limit",
         )
-    if solver not in SOLVERS:
-        raise InputError(
-            f"solver {solver!r} is not known", remedy=f"Choose one of: {', '.join(SOLVERS)}.", value=solver
-        )
-    return Rules(
-        mechanism=mechanism,
-        confidence=confidence,
-        population=population,
-        population_size=size,
-        payments=payments,
-        solver=solver,
-        work_limit=work_limit,
-    )
+
+
+def _choice(name: str, given: str, allowed: tuple[str, ...], default: str) -> str:
+    """What was asked for, if the mechanism does it; what a mechanism of one's own does where nothing was asked."""
+    if isinstance(given, str) and given.partition(":")[0] in allowed and (name == "solver" or ":" not in given):
+        return given
+    if given == default:
+        return allowed[0]
+    choices = ", ".join(f'"{choice}"' for choice in allowed)
+    raise InputError(f"{name} {given!r} is not known", remedy=f"Choose one of: {choices}.", value=given, argument=name)

@@ -10,26 +10,18 @@ from math import inf
 
 import numpy as np
 
-from kantor.clearing.problem import Allocation, Problem, tolerance
+from kantor.clearing.problem import Allocation, Places, Problem, tolerance
 from kantor.owners.distributions import Vector
 from kantor.valuation.coalitions import check_enumerable, coalition_sizes, members, subset_sums
 
-__all__ = ["all_objectives", "solve_by_enumeration"]
+__all__ = ["all_objectives", "critical_costs_by_enumeration", "solve_by_enumeration"]
 
 _ROUNDING = 4e-15
 
 
 def all_objectives(problem: Problem) -> tuple[Vector, Vector]:
     """The objective and Psi of all coalitions of owners with finite costs, in bitmask order."""
-    count = int(np.searchsorted(problem.costs, inf))
-    if count == 0:
-        return np.array([problem.reference]), np.zeros(1)
-    check_enumerable(count)
-    sizes, spend = coalition_sizes(count), subset_sums(problem.costs[:count])
-    roots = np.sqrt(subset_sums(problem.squares[:count]))
-    roots[0] = 1.0
-    loss = problem.coefficients[sizes] * roots
-    loss[0] = problem.reference
+    loss, spend = _all_losses(problem)
     if problem.kind == "joint":
         objective = loss + spend
     else:
@@ -37,6 +29,43 @@ def all_objectives(problem: Problem) -> tuple[Vector, Vector]:
         objective = np.where(used <= problem.limit + tolerance(problem.limit), loss, inf)
     objective[0] = problem.reference
     return objective, spend
+
+
+def _all_losses(problem: Problem) -> tuple[Vector, Vector]:
+    """V and Psi of all coalitions of owners with finite costs."""
+    count = int(np.searchsorted(problem.costs, inf))
+    if count == 0:
+        return np.array([problem.reference]), np.zeros(1)
+    check_enumerable(count)
+    roots = np.sqrt(subset_sums(problem.squares[:count]))
+    roots[0] = 1.0
+    loss = problem.coefficients[coalition_sizes(count)] * roots
+    loss[0] = problem.reference
+    return loss, subset_sums(problem.costs[:count])
+
+
+def critical_costs_by_enumeration(problem: Problem, allocation: Allocation) -> Vector:
+    """The highest virtual cost at which each member would still be bought, from the table of all coalitions."""
+    objective, spend = all_objectives(problem)
+    loss, _ = _all_losses(problem)
+    masks = np.arange(objective.size)
+    return np.array([_critical(problem, objective, loss, spend, masks, place) for place in allocation.members.tolist()])
+
+
+def _critical(problem: Problem, objective: Vector, loss: Vector, spend: Vector, masks: Places, place: int) -> float:
+    """Up to which cost of this owner some coalition with it is chosen before the best without it."""
+    mine = (masks >> place & 1).astype(bool)
+    rival, partners = float(objective[~mine].min()), spend[masks[mine] ^ (1 << place)]
+    if problem.kind == "joint":
+        return rival - float((loss[mine] + partners).min())
+    room = problem.limit - partners - (loss[mine] if problem.kind == "endogenous" else 0.0)
+    better = loss[mine] < rival * (1 - _ROUNDING)
+    highest = float(room[better].max(initial=-inf))
+    ties = ~better & (loss[mine] <= rival * (1 + _ROUNDING)) if rival < problem.reference else np.zeros(1, dtype=bool)
+    if ties.any():  # what ties in V is chosen if it costs less
+        cheapest = float(spend[~mine][objective[~mine] <= rival * (1 + _ROUNDING)].min())
+        highest = max(highest, float(np.minimum(room, cheapest - partners)[ties].max()))
+    return highest
 
 
 def solve_by_enumeration(problem: Problem, work_limit: int | None = None) -> Allocation:  # noqa: ARG001  one call for all

@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, isfinite
+from math import fsum, inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kantor.bids.bids import Bids
-from kantor.clearing.mechanisms import Mechanism
 from kantor.owners.distributions import Vector
-from kantor.valuation.hoeffding import Population
+from kantor.valuation.hoeffding import Population, hoeffding_bound
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Clearing", "Payments", "Rules"]
+    from kantor.clearing.mechanisms import Mechanism
+
+__all__ = ["Clearing", "Decision", "Flags", "Payments", "Rules"]
 
 Payments: TypeAlias = Literal["threshold", "virtual", "clock"]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +34,22 @@ class Rules:
     confidence: float
     population: Population
     population_size: int
-    payments: Payments
+    payments: str
+    """"threshold", "virtual" or "clock"; "own" where the mechanism has a rule of its own."""
     solver: str
     work_limit: int | None = None
 
+    def loss(self, distances: Vector) -> float:
+        """V of the owners at these distances: K times their Hoeffding bound; what nothing costs for nobody."""
+        if distances.size == 0:
+            return self.mechanism.nothing
+        bound = hoeffding_bound(distances, self.population_size, self.confidence, self.population)
+        return float(self.mechanism.lipschitz) * bound
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, enough to clear again."""
-        mechanism = self.mechanism
         return {
-            "mechanism": mechanism.kind,
-            "limit": mechanism.limit,
-            "lipschitz": mechanism.lipschitz,
-            "feasibility": mechanism.feasibility,
+            **self.mechanism.as_dict(),
             "confidence": self.confidence,
             "population": self.population,
             "population_size": self.population_size,
@@ -54,12 +60,34 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Decision:
+    """What a mechanism decides, in the order of the bids. Only the first two have to be stated."""
+
+    selected: Any
+    """Who is bought, as booleans."""
+    payments: Any
+    """What each owner is paid; 0 for those who are not bought."""
+    bound: float | None = None
+    """K times the coalition's bound; computed from its distances (Theorem 2) if not stated."""
+    objective: float | None = None
+    """What was minimised; the bound if not stated."""
+    lower_bound: float = -inf
+    """What the objective was proved not to fall below."""
+    critical: Any = None
+    """The highest price at which each winner would still have been bought, as far as known."""
+    truthful: bool = False
+    """Whether the mechanism claims that no owner gains by another price."""
+    nodes: int = 0
+    """How much work it was."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Clearing:
     """A coalition, its payments, and the proof; arrays follow the order of the bids."""
 
     bids: Bids
     rules: Rules
-    selected: npt.NDArray[np.bool_]
+    selected: Flags
     payments: Vector
     """What each owner is paid; 0 for those not bought."""
     critical: Vector
@@ -129,11 +157,19 @@ class Clearing:
         return json.dumps(self.as_dict())
 
     def __repr__(self) -> str:
-        proof = "proved" if self.gap == 0 else f"gap {self.gap:.2g}"
         return (
             f"Clearing({self.size} of {len(self.bids)} owners bought for {self.spend:.6g}, "
-            f"bound {self.bound:.6g}, objective {self.objective:.6g}, {proof})"
+            f"bound {self.bound:.6g}, objective {self.objective:.6g}, {self.proof})"
         )
+
+    @property
+    def proof(self) -> str:
+        """What is known of the objective, in a few words."""
+        if self.gap == 0:
+            return "proved optimal"
+        if self.rules.payments == "clock" or not isfinite(self.gap):
+            return "no claim to be optimal"
+        return f"within {self.gap:.2g} of the optimum"
 
     def _repr_html_(self) -> str:
         return f"<p>{self!r}</p>{self.to_frame().head(50)._repr_html_()}"

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kantor.owners.distributions import Vector
 
-__all__ = ["Allocation", "Kind", "Problem", "tolerance"]
+__all__ = ["Allocation", "Kind", "Places", "Problem", "tolerance"]
 
 Kind: TypeAlias = Literal["joint", "exogenous", "endogenous"]
 Places: TypeAlias = npt.NDArray[np.int64]

@@ -26,8 +26,11 @@ __all__ = ["clearing_from_json", "read_clearing"]
 _OURS = "Give a file that `kantor clear --out CLEARING.json` or Clearing.to_json() wrote, unchanged."
 
 
-def read_clearing(path: str | Path, bids: Bids | str | Path) -> Clearing:
-    """The clearing in a file, of these bids, or of those in a file: then with the priors that the clearing names."""
+def read_clearing(path: str | Path, bids: Bids | str | Path, mechanism: Mechanism | None = None) -> Clearing:
+    """The clearing in a file, of these bids, or of those in a file: then with the priors that the clearing names.
+
+    mechanism: your own, where the clearing was made by one that is not of kantor's three.
+    """
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8")
@@ -38,15 +41,17 @@ def read_clearing(path: str | Path, bids: Bids | str | Path) -> Clearing:
     except UnicodeDecodeError as fault:
         raise InputError("this is not a text file", remedy=_OURS, file=str(file)) from fault
     found = bids if isinstance(bids, Bids) else _bids_in(bids, _parsed(text, str(file)), str(file))
-    return clearing_from_json(text, found, file=str(file))
+    return clearing_from_json(text, found, mechanism, file=str(file))
 
 
-def clearing_from_json(text: str, bids: Bids, *, file: str | None = None) -> Clearing:
+def clearing_from_json(
+    text: str, bids: Bids, mechanism: Mechanism | None = None, *, file: str | None = None
+) -> Clearing:
     """The clearing that `Clearing.to_json` wrote, of these bids; other bids than those are refused by their hash."""
     stated = _parsed(text, file)
     _same_bids(stated, bids, file)
     try:
-        return _clearing(stated, bids, _rows(stated, bids, file))
+        return _clearing(stated, bids, _rows(stated, bids, file), mechanism)
     except InputError:
         raise
     except (KeyError, TypeError, ValueError) as fault:
@@ -99,13 +104,13 @@ def _rows(stated: dict[str, Any], bids: Bids, file: str | None) -> list[dict[str
     return [rows[name] for name in bids.owner]
 
 
-def _clearing(stated: dict[str, Any], bids: Bids, rows: list[dict[str, Any]]) -> Clearing:
+def _clearing(stated: dict[str, Any], bids: Bids, rows: list[dict[str, Any]], own: Mechanism | None) -> Clearing:
     selected = np.array([_flag(row["selected"]) for row in rows])
     payments = np.array([_number(row["payment"], nan) for row in rows])
     known = stated["payments"] != "virtual"  # what a threshold or a clock pays is the critical price itself
     return Clearing(
         bids=bids,
-        rules=_rules(stated, len(bids)),
+        rules=_rules(stated, len(bids), own),
         selected=selected,
         payments=payments,
         critical=np.where(selected & known, payments, nan),
@@ -116,12 +121,12 @@ def _clearing(stated: dict[str, Any], bids: Bids, rows: list[dict[str, Any]]) ->
     )
 
 
-def _rules(stated: dict[str, Any], size: int) -> Rules:
+def _rules(stated: dict[str, Any], size: int, own: Mechanism | None) -> Rules:
     whole = int(stated["population_size"])
     if whole < size:
         raise InputError(f"population_size is {whole}, and there are {size} bids", remedy=_OURS, value=whole)
     return Rules(
-        mechanism=_mechanism(stated),
+        mechanism=_mechanism(stated, own),
         confidence=float(stated["confidence"]),
         population=stated["population"],
         population_size=whole,
@@ -131,19 +136,28 @@ def _rules(stated: dict[str, Any], size: int) -> Rules:
     )
 
 
-def _mechanism(stated: dict[str, Any]) -> Mechanism:
-    kind, limit, lipschitz = stated["mechanism"], float(stated["limit"]), float(stated["lipschitz"])
+def _mechanism(stated: dict[str, Any], own: Mechanism | None) -> Mechanism:
+    kind = stated["mechanism"]
+    if own is not None:
+        if own.kind != kind:
+            raise InputError(
+                f"the clearing was made by {kind!r}, and the mechanism given is {own.kind!r}",
+                remedy="Give the mechanism that made it, or leave it out if that was one of kantor's three.",
+                value=kind,
+            )
+        return own
+    if kind not in ("exogenous", "endogenous", "joint"):
+        raise InputError(
+            f"mechanism {kind!r} is not one of kantor's three",
+            remedy="Read it with the mechanism that made it: kantor.read_clearing(path, bids, mechanism).",
+            value=kind,
+        )
+    limit, lipschitz = float(stated["limit"]), float(stated["lipschitz"])
     if kind == "exogenous":
         return Exogenous(budget=limit, feasibility=stated["feasibility"])
     if kind == "endogenous":
         return Endogenous(reference_loss=limit, lipschitz=lipschitz, feasibility=stated["feasibility"])
-    if kind == "joint":
-        return Joint(reference_loss=limit, lipschitz=lipschitz)
-    raise InputError(
-        f"mechanism {kind!r} is not one of kantor's",
-        remedy="Read it with the code that wrote it, and audit it with audit(bids, c, clear=...).",
-        value=kind,
-    )
+    return Joint(reference_loss=limit, lipschitz=lipschitz)
 
 
 def _flag(value: Any) -> bool:

@@ -1,0 +1,147 @@
+"""How the paper's three mechanisms decide: a problem is posed and solved to proof, and its winners are priced.
+
+The work is elsewhere; here it is put together. Owners stand in canonical order in a problem, so nothing depends on the
+order of the bids; what was decided is taken back to it at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from kantor.bids.bids import Bids
+from kantor.clearing import budgeted
+from kantor.clearing.clock import clock
+from kantor.clearing.enumeration import critical_costs_by_enumeration, solve_by_enumeration
+from kantor.clearing.interim import multiplier, with_multiplier
+from kantor.clearing.joint import solve_joint
+from kantor.clearing.joint_prices import critical_costs_of_joint
+from kantor.clearing.misocp import solve_misocp
+from kantor.clearing.outcome import Decision, Rules
+from kantor.clearing.problem import Allocation, Kind, Places, Problem
+from kantor.owners.distributions import Vector
+from kantor.valuation.hoeffding import coefficient
+
+__all__ = ["SOLVERS", "decide", "pose"]
+
+SOLVERS = ("exact", "enumerate", "misocp")
+"""The last may name a solver that CVXPY finds, as in "misocp:GUROBI"; SCIP unless named."""
+
+Solver: TypeAlias = Callable[[Problem, int | None], Allocation]
+
+
+def decide(bids: Bids, rules: Rules) -> Decision:
+    """The optimum and its payments; for the clock, what stands when it stops."""
+    problem = pose(bids, rules)
+    if rules.payments == "clock":
+        members, offers = clock(bids, problem)
+        return _decision(bids, problem, Allocation(members, _objective(problem, members), 0.0), offers, truthful=True)
+    if rules.mechanism.feasibility == "interim":
+        return _by_multiplier(bids, rules, problem)
+    allocation = _solver(rules.solver)(problem, rules.work_limit)
+    if rules.payments == "virtual":
+        return _at_virtual_costs(bids, problem, allocation)
+    costs, sure = _critical(problem, allocation, rules.solver)
+    return _decision(bids, problem, allocation, _prices(bids, allocation.members, costs), truthful=sure)
+
+
+def pose(bids: Bids, rules: Rules) -> Problem:
+    """The bids as a problem, owners in canonical order."""
+    order, mechanism = bids.canonical, rules.mechanism
+    sizes = np.arange(len(bids) + 1)
+    constants = coefficient(sizes, rules.population_size, rules.confidence, rules.population)
+    return Problem(
+        cast(Kind, mechanism.kind),
+        bids.distance[order] ** 2,
+        bids.virtual[order],
+        np.where(sizes > 0, mechanism.lipschitz * np.where(sizes > 0, constants, 0.0), np.inf),
+        mechanism.limit,
+    )
+
+
+def _solver(name: str) -> Solver:
+    family, _, installed = name.partition(":")
+    if family == "misocp":
+        return partial(solve_misocp, solver=installed) if installed else solve_misocp
+    return solve_by_enumeration if family == "enumerate" else _exact
+
+
+def _exact(problem: Problem, work_limit: int | None = None) -> Allocation:
+    solve: dict[str, Solver] = {
+        "joint": solve_joint,
+        "exogenous": budgeted.solve_exogenous,
+        "endogenous": budgeted.solve_endogenous,
+    }
+    return solve[problem.kind](problem, work_limit)
+
+
+def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Decision:
+    """An interim budget: the joint problem at the market's own price of money."""
+    mu = multiplier(bids, problem)
+    if mu == inf:
+        nothing = Allocation(np.empty(0, dtype=np.int64), problem.reference, problem.reference)
+        return _decision(bids, problem, nothing, np.empty(0), truthful=True)
+    scaled = with_multiplier(problem, mu)
+    allocation = _solver(rules.solver)(scaled, rules.work_limit)
+    loss = problem.loss(*problem.totals(allocation.members)[:2])
+    known = Allocation(allocation.members, loss, loss if allocation.proved else 0.0, allocation.nodes)
+    if rules.payments == "virtual":
+        return _at_virtual_costs(bids, problem, known)
+    costs, sure = _critical(scaled, allocation, rules.solver)
+    costs = costs / mu if mu > 0 else np.full(costs.size, inf)
+    return _decision(bids, problem, known, _prices(bids, known.members, costs), truthful=sure)
+
+
+def _critical(problem: Problem, allocation: Allocation, solver: str) -> tuple[Vector, bool]:
+    """The winners' critical virtual costs, and whether all are proved."""
+    if solver == "enumerate":
+        return critical_costs_by_enumeration(problem, allocation), True
+    if problem.kind == "joint":
+        return critical_costs_of_joint(problem, allocation), allocation.proved
+    prices = budgeted.critical_costs(problem, allocation)
+    return prices.values, allocation.proved and bool(np.all(prices.proved))
+
+
+def _prices(bids: Bids, members: Places, costs: Vector) -> Vector:
+    """Critical costs as prices: never above the end of the prior, never below what was asked."""
+    rows = bids.canonical[members]
+    return np.maximum(bids.priors.inverse(costs, rows), bids.reserve[rows])
+
+
+def _at_virtual_costs(bids: Bids, problem: Problem, allocation: Allocation) -> Decision:
+    paid = problem.costs[allocation.members]
+    return _decision(bids, problem, allocation, paid, truthful=paid.size == 0, critical=False)
+
+
+def _objective(problem: Problem, members: Places) -> float:
+    """V + Psi for joint, V for the others, whatever the budget allows."""
+    size, total, spend = problem.totals(members)
+    loss = problem.loss(size, total)
+    return loss + spend if problem.kind == "joint" and size else loss
+
+
+def _decision(
+    bids: Bids, problem: Problem, allocation: Allocation, paid: Vector, *, truthful: bool, critical: bool = True
+) -> Decision:
+    """Back to the order of the bids; `paid` are the members' payments, which are critical prices or not."""
+    rows = bids.canonical[allocation.members]
+    selected, payments, prices = np.zeros(len(bids), dtype=bool), np.zeros(len(bids)), np.full(len(bids), np.nan)
+    selected[rows], payments[rows] = True, paid
+    if critical:
+        prices[rows] = paid
+    size, total, _ = problem.totals(allocation.members)
+    objective = _objective(problem, allocation.members)
+    return Decision(
+        selected=selected,
+        payments=payments,
+        critical=prices,
+        bound=problem.loss(size, total),
+        objective=objective,
+        lower_bound=min(allocation.lower_bound, objective),
+        truthful=truthful or rows.size == 0,
+        nodes=allocation.nodes,
+    )
