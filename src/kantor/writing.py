@@ -37,6 +37,8 @@ def check_destination(path: Path, endings: tuple[str, ...] = _TABLES, keep: Iter
         raise InputError(f"there is no folder {path.parent}", remedy="Make it first, or write elsewhere.", file=path)
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"nothing may be written to the folder {path.parent}", remedy="Write elsewhere.", file=path)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise InputError("the file is write-protected", remedy="Make it writable, or give another name.", file=path)
     if any(other is not None and path.resolve() == other.resolve() for other in keep):
         raise InputError("the result would replace the data it comes from", remedy="Give another name.", file=path)
     return path
@@ -44,15 +46,16 @@ def check_destination(path: Path, endings: tuple[str, ...] = _TABLES, keep: Iter
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name to write to, which takes the place of `path` when all went well."""
+    """A temporary name to write to, which takes the place of `path` when all went well; links are followed."""
     temporary: Path | None = None
+    place = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.stem}-", suffix=path.suffix)
         temporary = Path(name)
         os.close(handle)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(place)
     except OSError as fault:
         raise InputError(
             f"it cannot be written ({fault.strerror or fault})",

@@ -13,17 +13,17 @@ from kantor.owners.files import read_owners, read_target
 
 WRONG = {
     "empty": ("", {"file"}, "is empty"),
-    "blank": ("\n", {"file", "row"}, "has no name"),
+    "blank": ("\n", {"file", "row", "column"}, "row 1, column 1: the column has no name"),
     "header only": ("a,b\n", {"file"}, "table is empty"),
     "text": ("a,b\n1,2\n3,x\n", {"file", "row", "column"}, "row 3, column b: 'x' is not a number"),
     "decimal comma": ('a,b\n1,"1,5"\n2,3\n', {"file", "row", "column"}, "row 2, column b: '1,5' .* point"),
     "NaN": ("a,b\n1,2\n3,NaN\n", {"file", "row", "column"}, "row 3, column b: the value is nan"),
     "infinity": ("a,b\n-inf,2\n3,4\n", {"file", "row", "column"}, "row 2, column a: the value is -inf"),
-    "duplicate owner": ("a,b,a\n1,2,3\n", {"file", "row"}, "owner 'a' stands in two columns"),
+    "duplicate owner": ("a,b,a\n1,2,3\n", {"file", "row", "column"}, "owner 'a' stands in two columns"),
     "no header, one column": ("1\n2\n", {"file", "row"}, "looks like data"),
     "no header, same number": ("5,5\n3,4\n", {"file", "row"}, "looks like data"),
     "no header": ("1.5,2.5\n3,4\n", {"file", "row"}, "looks like data"),
-    "nameless column": ("a,\n1,2\n", {"file", "row"}, "column 2 has no name"),
+    "nameless column": ("a,\n1,2\n", {"file", "row", "column"}, "row 1, column 2: the column has no name"),
     "hole": ("a,b\n1,2\n,3\n4,5\n", {"file", "row", "column"}, "row 3, column a: the cell is empty"),
     "no samples": ("a,b\n1,\n2,\n", {"file", "column"}, "column b: the owner has no samples"),
     "long row": ("a,b\n1,2\n3,4,5\n", {"file", "row"}, "row 3: the row has 3 cells"),
@@ -91,6 +91,18 @@ def test_what_is_right_is_read(text, names, samples, tmp_path):
     assert owners.names == names
     found = {int(place): row.tolist() for block in owners.blocks() for place, row in zip(*block, strict=True)}
     assert [found[i] for i in range(len(names))] == samples
+
+
+@pytest.mark.parametrize("form", ["wide.csv", "long.csv", "wide.parquet"])
+def test_owners_of_unequal_length_are_named_with_their_file(form, tmp_path):
+    path = tmp_path / form
+    if form == "wide.parquet":
+        pl.DataFrame({"a": [1, 2], "b": [3, None]}).write_parquet(path)
+    else:
+        path.write_text("a,b\n1,3\n2,\n" if form == "wide.csv" else "owner,value\na,1\na,2\nb,3\n")
+    with pytest.raises(InputError, match="owner b has 1 where owner a has 2") as caught:
+        kt.distances(path)
+    assert caught.value.where == {"file": str(path)}
 
 
 def test_compressed_csv(tmp_path):

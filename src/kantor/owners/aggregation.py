@@ -53,6 +53,7 @@ def _euclidean_samples(owners: Owners) -> Sample:
             f"the mean of the owners' variables needs equally many samples of each, and owner {owners.names[short]} "
             f"has {owners.lengths[short]} where owner {owners.names[long]} has {owners.lengths[long]}",
             remedy='Cut the samples to the moments that all share, or choose aggregate "mixture" or "barycenter".',
+            file=owners.source,
         )
     return Sample(sum(block.rows.sum(axis=0) for block in owners.blocks()) / len(owners))
 

@@ -41,6 +41,8 @@ class Owners:
     """How many samples each has; None for distributions."""
     distributions: tuple[Distribution, ...] | None = None
     _read: Callable[[npt.NDArray[np.int64]], Vector] | None = None
+    source: str | None = None
+    """The file that they were read from, for messages."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -55,7 +55,7 @@ def read_owners(path: str | Path, ignore: Sequence[str] = ()) -> Owners:
         for start in range(0, len(columns), step)
         for column in _parquet_columns(file, columns[start : start + step])
     ]
-    return owners_from_columns(tuple(columns), lambda names: _parquet_columns(file, names), lengths)
+    return owners_from_columns(tuple(columns), lambda names: _parquet_columns(file, names), lengths, str(file))
 
 
 def _without(table: pl.DataFrame, ignore: Sequence[str], file: Path) -> pl.DataFrame:
@@ -154,7 +154,11 @@ def _header(file: Path) -> tuple[str, list[str]]:
     names = [name.strip() for name in columns]
     if "" in names:
         raise InputError(
-            f"column {names.index('') + 1} has no name", remedy="Name every column after its owner.", file=file, row=1
+            "the column has no name",
+            remedy="Name every column after its owner.",
+            file=file,
+            row=1,
+            column=names.index("") + 1,
         )
     if all(_is_number(name) for name in names) and not _counts(names):
         raise InputError(

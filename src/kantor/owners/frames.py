@@ -34,17 +34,18 @@ def owners_from_frame(frame: Any, file: str | None = None) -> Owners:
         return _long(table.rename({name: name.strip().lower() for name in table.columns}), file)
     columns = {name: wide_column(table.get_column(name), file) for name in table.columns}
     lengths = [column.size for column in columns.values()]
-    return owners_from_columns(tuple(columns), lambda names: [columns[name] for name in names], lengths)
+    return owners_from_columns(tuple(columns), lambda names: [columns[name] for name in names], lengths, file)
 
 
 def owners_from_columns(
-    names: tuple[str, ...], read: Callable[[list[str]], list[Vector]], lengths: list[int]
+    names: tuple[str, ...], read: Callable[[list[str]], list[Vector]], lengths: list[int], file: str | None
 ) -> Owners:
     """Owners whose samples are fetched by name, when a block needs them."""
     return Owners(
         names,
         np.array(lengths, dtype=np.int64),
         _read=lambda places: np.stack(read([names[int(i)] for i in places])),
+        source=file,
     )
 
 
@@ -84,6 +85,7 @@ def refuse_duplicates(names: list[str], file: str | None) -> None:
                 value=name,
                 file=file,
                 row=1,
+                column=name,
             )
         seen.add(name)
 
@@ -178,7 +180,7 @@ def _long(table: pl.DataFrame, file: str | None) -> Owners:
     def read(places: npt.NDArray[np.int64]) -> Vector:
         return np.stack([ordered[starts[i] : starts[i + 1]] for i in places])
 
-    return Owners(names, lengths, _read=read)
+    return Owners(names, lengths, _read=read, source=file)
 
 
 def _coded(owners: pl.Series) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
