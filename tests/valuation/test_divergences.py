@@ -200,13 +200,16 @@ class WithoutDensity:
 def test_what_it_is_computed_from(metric):
     x, y = WithoutDensity(st.norm(0, 1)), WithoutDensity(st.norm(1, 2))
     if metric.computed_from == "distribution functions":
-        expected = metric.function(st.norm(0, 1), st.norm(1, 2))
-        if metric.name == "ks":  # the crossings of the densities are not available: the samples' way is
-            x = st.norm(0, 1).rvs(100_000, random_state=1)
-        assert metric.function(x, y) == pytest.approx(expected, rel=2e-2)
+        assert metric.function(x, y) == pytest.approx(metric.function(st.norm(0, 1), st.norm(1, 2)), rel=1e-9)
     else:
         with pytest.raises(InputError, match="no density"):
             metric.function(x, y)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_ks_needs_no_densities(pair):
+    assert kt.ks(*map(WithoutDensity, pair)) == pytest.approx(kt.ks(*pair), rel=1e-9)
+    assert kt.ks(WithoutDensity(pair[0]), pair[1]) == pytest.approx(kt.ks(*pair), rel=1e-9)
 
 
 @given(normals, normals)
@@ -246,6 +249,10 @@ def test_bad_input_is_named(call, message):
 # ---- the published numbers ---------------------------------------------------------------------------------------
 
 
+EVERY_FIFTH_OR_ALL = [5, pytest.param(1, marks=pytest.mark.slow)]
+"""Of the 255 coalitions of each trial; `make check` looks at every fifth."""
+
+
 def pairs_of(published, trial, step):
     location, scale = published["location"][trial], published["scale"][trial]
     target = st.norm(location.mean(), np.sqrt((scale**2).sum()) / 8)
@@ -257,22 +264,24 @@ def pairs_of(published, trial, step):
 @pytest.mark.parametrize(
     ("name", "published_name", "tolerance"), [("kl", "KLD", 1e-9), ("tv", "TVD", 1e-3), ("js", "JSD", 1e-3)]
 )
+@pytest.mark.parametrize("step", EVERY_FIFTH_OR_ALL)
 @pytest.mark.parametrize("trial", range(10))
-def test_agrees_with_the_published_values(published, name, published_name, tolerance, trial):
-    owners, target, chosen = pairs_of(published, trial, 1 if name == "kl" else 5)
+def test_agrees_with_the_published_values(published, name, published_name, tolerance, trial, step):
+    owners, target, chosen = pairs_of(published, trial, 1 if name == "kl" else step)
     column = list(published["metrics"]).index(published_name)
     ours = kt.distances(owners, target, metric=name)
     assert ours == pytest.approx(published["loss"][trial, column, chosen], abs=tolerance)
 
 
+@pytest.mark.parametrize("step", EVERY_FIFTH_OR_ALL)
 @pytest.mark.parametrize("trial", range(10))
-def test_agrees_with_the_published_ks_within_sampling_error(published, trial):
+def test_agrees_with_the_published_ks_within_sampling_error(published, trial, step):
     """Published: the mean of 10 two-sample statistics of 10,000 draws each, which lies above the exact value.
 
     A two-sample statistic exceeds the exact one by at most the two one-sample statistics, whose mean is
     sqrt(pi/2) ln 2 / sqrt(n) each, and falls below it by sampling error only, at most 1/sqrt(2n) a repeat.
     """
-    owners, target, chosen = pairs_of(published, trial, 5)
+    owners, target, chosen = pairs_of(published, trial, step)
     column = list(published["metrics"]).index("KS")
     excess = published["loss"][trial, column, chosen] - kt.distances(owners, target, metric="ks")
     repeat = np.sqrt(0.5 / 10_000 / 10)

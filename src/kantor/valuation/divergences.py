@@ -129,6 +129,8 @@ class DivergenceTarget:
             return _ks_at(owner, *self._steps)
         if isinstance(self.target, Sample):
             return _ks_at(self.target, owner.cdf, owner.cdf)
+        if not (hasattr(owner, "pdf") and hasattr(self.target, "pdf")):
+            return _largest_difference(owner, self.target)
         return float(np.abs(_difference_at_crossings(owner, self.target)).max())
 
     @cached_property
@@ -222,10 +224,28 @@ def _crossing_grid(x: Distribution, y: Distribution) -> Vector:
 
 def _difference_at_crossings(x: Distribution, y: Distribution) -> Vector:
     """D = F - G at every point where it can turn, with the zeros at both ends of the line."""
-    grid = _crossing_grid(x, y)
+    return np.concatenate([[0.0], _difference(x, y)(_crossing_grid(x, y)), [0.0]])
+
+
+def _difference(x: Distribution, y: Distribution) -> Callable[[Any], Any]:
+    """F - G as a function, from the upper tails where they are the smaller ones."""
     middle = float(x.ppf(0.5))
-    inner = np.where(grid > middle, y.sf(grid) - x.sf(grid), x.cdf(grid) - y.cdf(grid))
-    return np.concatenate([[0.0], np.asarray(inner, dtype=float), [0.0]])
+    return lambda t: np.where(np.asarray(t) > middle, y.sf(t) - x.sf(t), x.cdf(t) - y.cdf(t))
+
+
+def _largest_difference(x: Distribution, y: Distribution) -> float:
+    """The largest |F - G| without densities: around every peak of a fine grid, the top is searched for."""
+    difference = _difference(x, y)
+    grid = refine(breakpoints(x, y), 8)
+    gaps = np.abs(difference(grid))
+    peaks = np.flatnonzero((gaps[1:-1] >= gaps[:-2]) & (gaps[1:-1] >= gaps[2:]) & (gaps[1:-1] > 0.5 * gaps.max())) + 1
+    tops = [
+        -scipy.optimize.minimize_scalar(
+            lambda t: -abs(float(difference(t))), bounds=(grid[i - 1], grid[i + 1]), method="bounded"
+        ).fun
+        for i in peaks
+    ]
+    return float(max([gaps.max(), *tops]))
 
 
 def _js_terms(f: Any, g: Any) -> Any:
