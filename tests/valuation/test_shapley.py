@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import permutations
 from typing import Any
 
@@ -180,16 +179,14 @@ def test_shares_sum_to_one_or_are_refused() -> None:
         _ = shapley([0.0, 0.0]).shares
 
 
-def test_twenty_normal_owners_within_ten_seconds() -> None:
-    """Design, section 5: all 2^20 - 1 distances and exact Shapley values (measured: 0.1 s)."""
+def test_twenty_normal_owners() -> None:
+    """Design, section 5: all 2^20 - 1 distances and exact Shapley values (benchmarks/shapley.py has the time)."""
     rng = np.random.default_rng(0)
     draws = zip(rng.uniform(10, 16, 20), rng.uniform(1, 3, 20), strict=True)
     owners = [scipy.stats.norm(a, b) for a, b in draws]
-    start = time.perf_counter()
     distances = coalition_distances(owners)
     distances[0] = distances[1:].max()
     outcome = shapley(distances.max() - distances)
-    assert time.perf_counter() - start < 10
     assert outcome.efficiency_gap == pytest.approx(0, abs=1e-9)
     assert outcome.total == pytest.approx(distances.max())
 
