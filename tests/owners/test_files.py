@@ -26,6 +26,7 @@ WRONG = {
     "nameless column": ("a,\n1,2\n", {"file", "row", "column"}, "row 1, column 2: the column has no name"),
     "hole": ("a,b\n1,2\n,3\n4,5\n", {"file", "row", "column"}, "row 3, column a: the cell is empty"),
     "no samples": ("a,b\n1,\n2,\n", {"file", "column"}, "column b: the owner has no samples"),
+    "long form and more": ("owner,value,day\n1,5,1\n2,6,1\n", {"file", "row", "column"}, "others .day..* --ignore day"),
     "long row": ("a,b\n1,2\n3,4,5\n", {"file", "row"}, "row 3: the row has 3 cells"),
     "time stamp": ("time,a\n2020-01-01,1\n", {"file", "row", "column"}, "column time: '2020-01-01'"),
     "long, no value": ("owner,value\na,1\nb,\n", {"file", "row", "column"}, "row 3, column value: the cell is empty"),

@@ -215,6 +215,15 @@ def test_limits_of_drawn_coalitions_are_those_of_a_binomial() -> None:
     assert (found.lower[k], found.upper[k]) == pytest.approx((expected.low, expected.high))
 
 
+def test_what_drawn_coalitions_leave_open_is_no_shortfall() -> None:
+    """18 of 20 is below 95 %, and far from showing that all would be: the limits reach from 0.683 to 0.988."""
+    factors = np.where(np.arange(20) < 18, 0.0, 9.0)
+    drawn = NeededFactors(np.array([2]), ((factors,),), np.array([False])).coverage(0.95)
+    assert (drawn.share[0], drawn.lower[0], drawn.upper[0]) == pytest.approx((0.9, 0.683, 0.988), abs=1e-3)
+    assert not drawn.falls_short.any()
+    assert NeededFactors(np.array([2]), ((factors,),), np.array([True])).coverage(0.95).falls_short.all()
+
+
 def test_rounding_is_no_failure_and_a_millionth_is() -> None:
     factor = confidence_factor(0.95)
     market = NeededFactors(np.array([2]), ((factor * np.array([1, 1 + 1e-12, 1 + 1e-6]),),), np.array([True]))

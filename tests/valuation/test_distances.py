@@ -111,6 +111,7 @@ def test_target_from_a_file(tmp_path):
 
 def test_single_owner_and_single_samples():
     assert kt.distances([[1.0, 2.0]]).tolist() == [0.0]
+    assert kt.distances([[1, 2, 4, 9, 17, 1e9], [1, 2, 4, 9, 17, 1e9]]).tolist() == [0.0, 0.0]  # not only nearly
     assert kt.distances([[1.0], [3.0]]).tolist() == [1.0, 1.0]
     assert kt.distances([[1.0], [3.0]], [0.0]).tolist() == [1.0, 3.0]
 
@@ -145,6 +146,11 @@ def test_order_of_owners_does_not_matter(count, length, size, seed):
         (([st.norm(), [1, 2]],), "owner 1: some owners state distributions"),
         (([st.norm(), st.poisson(2)],), "discrete"),
         (([st.gamma(2), st.norm()],), "normal owners only"),
+        ((np.ma.masked_equal([[1, 2], [3, 4]], 2),), "values are masked"),
+        ((pd.DataFrame({"owner": [1, 2], "value": [1, 2], "day": [1, 2]}),), "column day: beside"),
+        (([[1e308, 1e308], [1e308, 1.1e308]],), "larger units"),
+        (([[-1.7e308, 0], [1, 2]], [1.7e308]), "larger units"),
+        (([[-1.7e308, 0], [1, 2]], [1.7e308, 0]), "larger units"),
         ((MATRIX, None, "manhattan"), "metric 'manhattan' is not known"),
         ((MATRIX, None, "wasserstein", "median"), "aggregate 'median' is not known"),
         ((MATRIX, [np.nan]), "target: sample 0"),

@@ -117,6 +117,7 @@ def test_histogram_by_hand():
     assert kt.kl([0.5, 0.5, 1.5], [0.5, 1.5, 1.5], bins=edges) == pytest.approx(np.log(2) / 3)
     assert kt.kl([0.5, 3.0], [0.5, 1.5], bins=edges) == np.inf  # beyond the edges is a bin too
     assert kt.tv([0.0, 2.0], [2.0, 0.0], bins=2) == 0
+    assert kt.tv([0.5, 1.5], [0.0, 1.0, 2.0], bins=2) == pytest.approx(1 / 6)  # the last bin holds both its edges
     assert kt.js([1.0] * 5, [1.0] * 3) == 0  # a constant target has one bin
 
 

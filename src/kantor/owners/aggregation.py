@@ -42,7 +42,14 @@ def aggregate(owners: Any, how: Aggregate = "euclidean") -> Sample | Distributio
     market = as_owners(owners)
     if market.distributions is not None:
         return _OF_DISTRIBUTIONS[how](market.distributions)
-    return _OF_SAMPLES[how](market)
+    with np.errstate(over="ignore"):
+        together = _OF_SAMPLES[how](market)
+    if not np.isfinite(together.values).all():
+        raise InputError(
+            "the owners' samples are so large that their mean exceeds the largest float",
+            remedy="Use larger units, so that values stay below 1e300.",
+        )
+    return together
 
 
 def _euclidean_samples(owners: Owners) -> Sample:

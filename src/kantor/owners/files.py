@@ -19,6 +19,7 @@ from kantor.errors import InputError
 from kantor.owners.collection import Owners
 from kantor.owners.distributions import Vector
 from kantor.owners.frames import (
+    is_long,
     numeric_column,
     owners_from_columns,
     owners_from_frame,
@@ -46,7 +47,7 @@ def read_owners(path: str | Path, ignore: Sequence[str] = ()) -> Owners:
         scan = pl.scan_parquet(file)
         empty, rows = scan.head(0).collect(), int(scan.select(pl.len()).collect().item())
     columns = _without(empty, ignore, file).columns
-    if {name.lower() for name in columns} == {"owner", "value"} or not columns:
+    if not columns or is_long(columns, str(file)):
         return owners_from_frame(_without(read_table(file), ignore, file), str(file))
     # One pass that checks every column and keeps its length; the samples are read again, block by block.
     step = max(64, _NUMBERS_AT_ONCE // max(rows, 1))

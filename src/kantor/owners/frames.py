@@ -18,7 +18,7 @@ from kantor.errors import InputError
 from kantor.owners.collection import Owners
 from kantor.owners.distributions import Vector
 
-__all__ = ["as_polars", "numeric_column", "owners_from_frame"]
+__all__ = ["as_polars", "is_long", "numeric_column", "owners_from_frame"]
 
 _FIRST_ROW = 2
 
@@ -30,11 +30,28 @@ def owners_from_frame(frame: Any, file: str | None = None) -> Owners:
         raise InputError(
             "the table is empty", remedy="Give a column for each owner, with a sample in each row.", file=file
         )
-    if {name.strip().lower() for name in table.columns} == {"owner", "value"}:
+    if is_long(table.columns, file):
         return _long(table.rename({name: name.strip().lower() for name in table.columns}), file)
     columns = {name: wide_column(table.get_column(name), file) for name in table.columns}
     lengths = [column.size for column in columns.values()]
     return owners_from_columns(tuple(columns), lambda names: [columns[name] for name in names], lengths, file)
+
+
+def is_long(names: list[str], file: str | None) -> bool:
+    """Whether these are the two columns owner and value; beside a third one they could be either form."""
+    plain = [name.strip().lower() for name in names]
+    if not {"owner", "value"} <= set(plain):
+        return False
+    others = [name for name, known in zip(names, plain, strict=True) if known not in ("owner", "value")]
+    if others:
+        raise InputError(
+            f"beside the columns owner and value there are others ({', '.join(others[:5])})",
+            remedy=f"Leave them out (kantor value --ignore {others[0]}), or rename owner and value if they are owners.",
+            file=file,
+            row=1,
+            column=others[0],
+        )
+    return True
 
 
 def owners_from_columns(

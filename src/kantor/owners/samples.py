@@ -36,6 +36,8 @@ class Sample(NamedTuple):
 
 def as_numbers(values: Any, **where: object) -> Vector:
     """The values as an array of floats, whatever its shape; text, dates and complex numbers are refused."""
+    if np.ma.is_masked(values):
+        raise InputError("some of the values are masked", remedy="Leave them out: x.compressed().", **where)
     try:
         array = np.asarray(values)
         if array.dtype.kind in "biuf":

@@ -62,17 +62,22 @@ def distance_target(target: Sample | Distribution) -> SampleTarget | Distributio
 
 def _two_samples(left: Sample, right: Sample) -> float:
     if left.weights is None and right.weights is None and left.values.size == right.values.size:
-        distance = float(np.abs(np.sort(left.values) - np.sort(right.values)).mean())
-    elif left.values.size <= right.values.size:
-        distance = SampleTarget(right).distance(left)
-    else:
-        distance = SampleTarget(left).distance(right)
-    if not np.isfinite(distance):
+        with np.errstate(over="ignore"):
+            distance = np.abs(np.sort(left.values) - np.sort(right.values)).mean()
+        return float(_within_range(distance))
+    if left.values.size <= right.values.size:
+        return SampleTarget(right).distance(left)
+    return SampleTarget(left).distance(right)
+
+
+def _within_range(distances: Any) -> Any:
+    """The distances, unless differences or sums of the samples left the range of a float."""
+    if not np.isfinite(distances).all():
         raise InputError(
             "the samples are so far apart that their distance exceeds the largest float",
             remedy="Use larger units, so that values stay below 1e300.",
         )
-    return distance
+    return distances
 
 
 class SampleTarget:
@@ -82,34 +87,41 @@ class SampleTarget:
     common offset nor an outlier in one tail costs digits elsewhere.
     """
 
+    @quietly
     def __init__(self, sample: Sample) -> None:
         ordered, levels = sample.ordered()
         middle = ordered.size // 2
         self.centre = float(ordered[middle])
         self._points = ordered - self.centre
+        self._plain = sample.weights is None
         self._levels = np.concatenate([[0.0], levels])
         mass = self._points / ordered.size if sample.weights is None else self._points * np.diff(self._levels)
         self._sums = np.concatenate([-np.cumsum(mass[:middle][::-1])[::-1], [0.0], np.cumsum(mass[middle:])])
         self._grids: dict[int, tuple[Vector, Vector, Vector, Vector, Vector]] = {}
 
+    @quietly
     def distance(self, sample: Sample) -> float:
         """W of one sample."""
         if sample.weights is None:
             return float(self.distances(sample.values[None, :])[0])
         ordered, levels = sample.ordered()
         edges = np.concatenate([[0.0], levels])
-        return float(self._sum_blocks(ordered[None, :] - self.centre, *self._blocks(edges))[0])
+        return float(_within_range(self._sum_blocks(ordered[None, :] - self.centre, *self._blocks(edges)))[0])
 
+    @quietly
     def distances(self, block: Vector) -> Vector:
         """W of each row of a 2-D block, without weights."""
         m = block.shape[1]
+        ordered = np.sort(block, axis=1)
+        ordered -= self.centre
+        if self._plain and m == self._points.size:
+            ordered -= self._points
+            return np.asarray(_within_range(np.abs(ordered, out=ordered).mean(axis=1)), dtype=float)
         if m not in self._grids:
             if len(self._grids) > 64:
                 self._grids.clear()
             self._grids[m] = self._blocks(np.arange(m + 1) / m)
-        ordered = np.sort(block, axis=1)
-        ordered -= self.centre
-        return self._sum_blocks(ordered, *self._grids[m])
+        return np.asarray(_within_range(self._sum_blocks(ordered, *self._grids[m])), dtype=float)
 
     def _blocks(self, edges: Vector) -> tuple[Vector, Vector, Vector, Vector, Vector]:
         """For each level block: its two edges, the target's integral over it, its least and largest quantile."""
@@ -134,11 +146,8 @@ class SampleTarget:
         if rows.size:
             x = ordered[rows, blocks]
             place = np.searchsorted(self._points, x)
-            level = np.clip(self._levels[place], low[blocks], high[blocks])
-            integral = np.where(
-                level == self._levels[place], self._sums[place], np.interp(level, self._levels, self._sums)
-            )
-            before = integral - np.interp(low[blocks], self._levels, self._sums)
+            level = self._levels[place]  # inside the block, because x lies strictly between its two ends
+            before = self._sums[place] - np.interp(low[blocks], self._levels, self._sums)
             below = x * (level - low[blocks]) - before
             above = (area[blocks] - before) - x * (high[blocks] - level)
             parts[rows, blocks] = np.maximum(below, 0.0) + np.maximum(above, 0.0)
