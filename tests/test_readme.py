@@ -28,7 +28,7 @@ def test_names_in_the_readme_exist():
 
 
 def test_commands_in_the_readme_exist():
-    known = {command.callback.__name__ for command in app.registered_commands}
+    known = {command.name for command in app.registered_commands}
     for name in set(re.findall(r"^\$ kantor (\w+)", README.read_text(), flags=re.MULTILINE)):
         assert name in known, name
 

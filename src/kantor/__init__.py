@@ -11,7 +11,9 @@ from kantor.clearing.audit import Audit, audit
 from kantor.clearing.clear import clear
 from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint, Mechanism
 from kantor.clearing.outcome import Clearing, Decision, Rules
+from kantor.clearing.planner import Plan, plan
 from kantor.clearing.reading import read_clearing
+from kantor.clearing.takes import WhatItTakes, what_it_takes
 from kantor.owners.aggregation import aggregate
 from kantor.owners.collection import Owners, as_owners
 from kantor.valuation import tasks
@@ -40,9 +42,11 @@ __all__ = [
     "Joint",
     "Mechanism",
     "Owners",
+    "Plan",
     "ReferenceBudget",
     "Rules",
     "Shapley",
+    "WhatItTakes",
     "aggregate",
     "as_owners",
     "audit",
@@ -67,6 +71,7 @@ __all__ = [
     "noise_distance",
     "noisy_distance",
     "noisy_distance_bound",
+    "plan",
     "read_clearing",
     "reference_budget",
     "shapley",
@@ -76,4 +81,5 @@ __all__ = [
     "tasks",
     "tv",
     "wasserstein",
+    "what_it_takes",
 ]

@@ -18,7 +18,7 @@ from kantor.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_destination", "make_folder", "replacing", "write_table"]
+__all__ = ["check_destination", "make_folder", "replacing", "write_table", "write_text"]
 
 _TABLES = (".csv", ".parquet")
 
@@ -91,3 +91,9 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
             table.write_parquet(temporary)
         else:
             table.write_csv(temporary)
+
+
+def write_text(text: str, path: Path) -> None:
+    """A text as it is."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -125,6 +125,22 @@ class Bids:
         """One owner's name."""
         return str(place) if self._names is None else self._names[place]
 
+    def place(self, owner: str) -> int:
+        """The place of the owner of this name."""
+        try:
+            return self._places[str(owner)]
+        except KeyError:
+            raise InputError(
+                f"there is no owner {owner!r} among the {len(self)} bids",
+                remedy=f"Name owners as the bids do, such as {self.name(0)!r}.",
+                value=owner,
+                argument="owner",
+            ) from None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.owner)}
+
     @property
     def prior(self) -> Distribution | tuple[Distribution, ...]:
         """The prior of all owners, or a tuple with one for each."""

@@ -54,16 +54,7 @@ def _named(case: Case, names: list[str]) -> Places:
         raise InputError(
             "no owner is to be audited", remedy="Name at least one, or leave owners out.", argument="owners"
         )
-    rows = {name: place for place, name in enumerate(case.bids.owner)}
-    for name in names:
-        if name not in rows:
-            raise InputError(
-                f"there is no owner {name!r} among the {len(rows)} bids",
-                remedy=f"Name owners as the bids do, such as {case.bids.owner[0]!r}.",
-                value=name,
-                argument="owners",
-            )
-    return np.array(sorted({rows[name] for name in names}), dtype=np.int64)
+    return np.array(sorted({case.bids.place(name) for name in names}), dtype=np.int64)
 
 
 def _drawn(case: Case, count: int, rng: np.random.Generator) -> Places:

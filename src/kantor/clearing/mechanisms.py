@@ -14,7 +14,7 @@ runs through `kantor.clear`, the audit, the planner and the studies as the paper
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -77,7 +77,7 @@ class Mechanism(ABC):
 
     def as_dict(self) -> dict[str, Any]:
         """What it was asked for as plain data; infinity is None. A dataclass tells its plain fields as well."""
-        own: dict[str, Any] = getattr(self, "__dataclass_fields__", {})
+        own: list[str] = [part.name for part in fields(self)] if is_dataclass(self) else []
         plain = {name: getattr(self, name) for name in own}
         return {
             "mechanism": self.kind,

@@ -26,7 +26,7 @@ from kantor.clearing.problem import Allocation, Kind, Places, Problem
 from kantor.owners.distributions import Vector
 from kantor.valuation.hoeffding import coefficient
 
-__all__ = ["SOLVERS", "decide", "pose"]
+__all__ = ["SOLVERS", "critical_price", "decide", "pose"]
 
 SOLVERS = ("exact", "enumerate", "misocp")
 """The last may name a solver that CVXPY finds, as in "misocp:GUROBI"; SCIP unless named."""
@@ -47,6 +47,31 @@ def decide(bids: Bids, rules: Rules) -> Decision:
         return _at_virtual_costs(bids, problem, allocation)
     costs, sure = _critical(problem, allocation, rules.solver)
     return _decision(bids, problem, allocation, _prices(bids, allocation.members, costs), truthful=sure)
+
+
+def critical_price(bids: Bids, rules: Rules, place: int) -> float | None:
+    """The highest price at which this owner would be bought, whatever it asked for; None if at no price.
+
+    It asks for as little as it could; where it is bought then, it alone is priced.
+    """
+    eager = bids.with_report(place, reserve=float(bids.priors.lower[place]))
+    problem = pose(eager, rules)
+    mu = multiplier(eager, problem) if rules.mechanism.feasibility == "interim" else None
+    if mu == inf:
+        return None
+    posed = problem if mu is None else with_multiplier(problem, mu)
+    allocation = _solver(rules.solver)(posed, rules.work_limit)
+    spot = int(np.flatnonzero(eager.canonical == place)[0])
+    mine = np.flatnonzero(allocation.members == spot)
+    if mine.size == 0:
+        return None
+    if posed.kind == "joint":
+        costs = critical_costs_of_joint(posed, allocation)[mine]
+    else:
+        costs = budgeted.critical_costs(posed, allocation, winners=allocation.members[mine]).values
+    if mu is not None:
+        costs = costs / mu if mu > 0 else np.full(1, inf)
+    return float(_prices(eager, allocation.members[mine], costs)[0])
 
 
 def pose(bids: Bids, rules: Rules) -> Problem:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kantor.bids.bids import Bids
+from kantor.clearing.outcome_text import proof, summary
 from kantor.owners.distributions import Vector
 from kantor.valuation.hoeffding import Population, hoeffding_bound
 
@@ -165,11 +166,10 @@ class Clearing:
     @property
     def proof(self) -> str:
         """What is known of the objective, in a few words."""
-        if self.gap == 0:
-            return "proved optimal"
-        if self.rules.payments == "clock" or not isfinite(self.gap):
-            return "no claim to be optimal"
-        return f"within {self.gap:.2g} of the optimum"
+        return proof(self)
+
+    def __str__(self) -> str:
+        return summary(self)
 
     def _repr_html_(self) -> str:
         return f"<p>{self!r}</p>{self.to_frame().head(50)._repr_html_()}"

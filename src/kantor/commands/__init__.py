@@ -1,0 +1,1 @@
+"""What `kantor` does, one module for each command; `kantor.cli` puts them together."""
