@@ -152,6 +152,10 @@ class Priors:
         """F_i(theta_i)."""
         return self._map(lambda code, values: np.asarray(self.distinct[code].cdf(values)), theta, places)
 
+    def quantile(self, probability: Any, places: Places | None = None) -> Vector:
+        """F_i^-1."""
+        return self._map(lambda code, values: np.asarray(self.distinct[code].ppf(values)), probability, places)
+
     @cached_property
     def lower(self) -> Vector:
         """The least price that each owner can ask for."""

@@ -22,10 +22,12 @@ from kantor.clearing.knapsack import Core, Subsets, allowed_loss, chains, subset
 from kantor.clearing.problem import Places, tolerance
 from kantor.owners.distributions import Vector
 
-__all__ = ["Pool", "explore"]
+__all__ = ["FEW", "Pool", "explore"]
 
 CORE = 3_000
 """The largest core whose swaps are listed."""
+FEW = 16
+"""In a core this small all swaps are listed at once."""
 PAIRS = 20_000
 """So many ties are looked at one by one,"""
 TIES = 200
@@ -152,7 +154,8 @@ def explore(market: Market, core: Core, size: int, start: float, floor: float, p
         if core.places.size > CORE:
             return seen
         sides = Sides.of(core, mu)
-        last, step = step, min(allowance, max(2.0 * step, sides.first_step(), 1e-3 * allowance))
+        few = core.places.size <= FEW
+        last, step = step, allowance if few else min(allowance, max(2 * step, sides.first_step(), 1e-3 * allowance))
         lists = sides.lists(step, limit)
         if lists is None:
             step, lists = _retreat(sides, last, step, limit)

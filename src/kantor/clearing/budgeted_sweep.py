@@ -8,7 +8,7 @@ import numpy as np
 
 from kantor.bids.order import by_key
 from kantor.clearing.budgeted_bounds import Bounds, Market, Trial, bounds
-from kantor.clearing.budgeted_search import Pool, explore
+from kantor.clearing.budgeted_search import FEW, Pool, explore
 from kantor.clearing.knapsack import Core, allowed_loss
 
 __all__ = ["WORK", "search"]
@@ -24,7 +24,7 @@ def search(market: Market, pool: Pool, work: int, known: Bounds | None = None) -
     start = bounds(market, known)
     _round(market, start, pool)
     sizes = by_key(start.losses) + 1
-    for size in sizes[:3].tolist():
+    for size in sizes[:3].tolist() if market.costs.size > FEW else ():
         if start.losses[size - 1] < inf:
             core = _core(market, start.last, size, _window(market, size))
             explore(market, core, size, start.last.mu, float(start.losses[size - 1]), pool, 3000)

@@ -15,10 +15,12 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
+from scipy.optimize import brentq
 
 from kantor.bids.bids import Bids
 from kantor.bids.order import by_key
 from kantor.clearing.problem import Places, Problem
+from kantor.clearing.remembered import remembered
 from kantor.owners.distributions import Vector
 
 __all__ = ["clock", "clock_weight"]
@@ -58,10 +60,14 @@ class _Clock:
         offered = self.bids.priors.inverse((z - self.problem.squares[self.ranked[:count]]) / self.mu, rows)
         return np.maximum(offered, self.bids.reserve[rows])
 
+    def excess(self, group: int, z: float) -> float:
+        """By how much a group's offers and loss exceed the limit; never falls as z rises, rounding included."""
+        offers = self.offers(int(self.ends[group]) + 1, z)
+        return float(self.losses[group]) + float(offers.sum()) - self.problem.limit
+
     def fits(self, group: int, z: float) -> bool:
         """Whether a group's offers and loss are within the limit."""
-        offers = self.offers(int(self.ends[group]) + 1, z)
-        return float(self.losses[group]) + float(offers.sum()) <= self.problem.limit
+        return self.excess(group, z) <= 0
 
     def stop(self) -> tuple[Places, Vector]:
         """From the top: the largest group that fits at the z at which its last member would leave."""
@@ -104,6 +110,27 @@ class _Clock:
             high = max(2 * low, 1.0)
             while self.fits(group, high):
                 low, high = high, 2 * high
+        return self._last_that_fits(group, low, high)
+
+    def _last_that_fits(self, group: int, low: float, high: float) -> float:
+        """The last z below `high` that fits, if `low` does: near the root first, then bit by bit on both sides of it.
+
+        The very last number is found, because one that depended on where the search began would depend on reports.
+        """
+        high = max(low, float(np.nextafter(high, -inf)))
+        if self.fits(group, high):
+            return high
+        near = low
+        if self.excess(group, high) < inf and self.excess(group, low) < 0:
+            near = float(brentq(lambda z: self.excess(group, z), low, high, xtol=1e-300, rtol=1e-15))
+        width = np.spacing(near)
+        while low < near - width and not self.fits(group, near - width):
+            high, width = near - width, 4 * width
+        low = max(low, near - width)
+        width = np.spacing(near)
+        while near + width < high and self.fits(group, near + width):
+            low, width = near + width, 4 * width
+        high = min(high, near + width)
         while True:
             middle = low + 0.5 * (high - low)
             if not low < middle < high:
@@ -111,6 +138,7 @@ class _Clock:
             low, high = (middle, high) if self.fits(group, middle) else (low, middle)
 
 
+@remembered
 def clock_weight(bids: Bids, problem: Problem) -> float:
     """The weight from the priors and the distances alone: the one whose prefixes do best on eight draws of all prices.
 
