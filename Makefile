@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: demo test check bench lock clean help
+.PHONY: demo test check bench soak lock clean help
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -40,6 +40,9 @@ check: $(READY)  ## before every commit: format, lint, types, fast tests
 
 bench: $(READY)  ## each claim about speed, as a ratio to what a user would use instead
 	@$(BIN)/python -m benchmarks
+
+soak: $(READY)  ## every law of clearing at its full count (an hour or two; started again, it goes on)
+	@PYTHONPATH=tests $(BIN)/python -m laws.soak
 
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows (wants uv on the PATH)
 	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade \

@@ -11,54 +11,19 @@ import pytest
 
 from kantor.clearing.budgeted import critical_costs, solve_endogenous, solve_exogenous
 from kantor.clearing.knapsack import chains, subsets
-from kantor.clearing.problem import Allocation, Problem, tolerance
+from kantor.clearing.problem import Allocation, Problem, tie, tolerance
 from kantor.valuation.hoeffding import coefficient
-
-SHAPES = (
-    "random",
-    "equal distances",
-    "zero distances",
-    "tiny distances",
-    "huge distances",
-    "equal prices",
-    "zero prices",
-    "infinite prices",
-    "coarse prices",
-    "coarse all",
-    "rising",
-    "falling",
-    "heavy",
-)
+from laws.markets import SHAPES, shaped
 
 
 def solve(problem: Problem, work_limit: int | None = None) -> Allocation:
     return (solve_exogenous if problem.kind == "exogenous" else solve_endogenous)(problem, work_limit)
 
 
-def owners(rng: np.random.Generator, count: int, shape: str) -> tuple[np.ndarray, np.ndarray]:
-    distances, prices = rng.uniform(0.1, 3, count), rng.uniform(0, 2, count)
-    some = rng.random(count) < 0.4
-    changes = {
-        "equal distances": lambda: (np.full(count, rng.choice([0.0, 1.0, 1e-9, 1e9])), prices),
-        "zero distances": lambda: (np.where(some, 0.0, distances), prices),
-        "tiny distances": lambda: (distances * 1e-9, prices),
-        "huge distances": lambda: (distances * 1e9, prices),
-        "equal prices": lambda: (distances, np.full(count, rng.choice([0.0, 0.1, 1.0]))),
-        "zero prices": lambda: (distances, np.where(some, 0.0, prices)),
-        "infinite prices": lambda: (distances, np.where(some, np.inf, prices)),
-        "coarse prices": lambda: (distances, np.round(prices, 1)),
-        "coarse all": lambda: (np.round(distances), np.round(prices * 4) / 4),
-        "rising": lambda: (distances, distances * 0.7),
-        "falling": lambda: (distances, 3.5 - distances),
-        "heavy": lambda: (np.exp(rng.normal(0, 2, count)), prices),
-    }
-    return changes[shape]() if shape in changes else (distances, prices)
-
-
 def a_market(seed: int, most: int) -> Problem:
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, most + 1))
-    distances, prices = owners(rng, count, SHAPES[seed % len(SHAPES)])
+    distances, prices = shaped(rng, count, SHAPES[seed % len(SHAPES)])
     order = np.lexsort((distances, prices))
     distances, prices = distances[order], prices[order]
     absent = int(rng.integers(0, 5)) * int(rng.integers(0, 2))
@@ -87,11 +52,11 @@ def by_enumeration(problem: Problem) -> tuple[float, tuple[int, ...]]:
         size, total, spend = problem.totals(members)
         found.append((problem.objective(size, total, spend), spend, tuple(members.tolist())))
     best = min((value for value, _, _ in found), default=inf)
-    if best == inf or (problem.reference < inf and best >= problem.reference - tolerance(problem.reference)):
+    if best == inf or (problem.reference < inf and best >= problem.reference - tie(problem.reference)):
         return problem.reference, ()
-    ties = [entry for entry in found if entry[0] <= best + tolerance(best)]
+    ties = [entry for entry in found if entry[0] <= best + tie(best)]
     least = min(spend for _, spend, _ in ties)
-    return min((entry for entry in ties if entry[1] <= least + tolerance(least)), key=lambda entry: entry[2])[::2]
+    return min((entry for entry in ties if entry[1] <= least + tie(least)), key=lambda entry: entry[2])[::2]
 
 
 def critical_by_enumeration(problem: Problem, owner: int) -> float:
@@ -109,8 +74,8 @@ def critical_by_enumeration(problem: Problem, owner: int) -> float:
     for partners in chain.from_iterable(combinations(others, size) for size in range(len(others) + 1)):
         size, total, _ = problem.totals((*partners, owner))
         loss, paid = problem.loss(size, total), problem.totals(partners)[2]
-        ties = rival < inf and loss >= rival - tolerance(rival)
-        if paid == inf or (ties and (not members or loss > rival + tolerance(rival))):
+        ties = rival < inf and loss >= rival - tie(rival)
+        if paid == inf or (ties and (not members or loss > rival + tie(rival))):
             continue
         limit = problem.limit - (loss if problem.kind == "endogenous" else 0.0)
         best = max(best, (min(limit, spend) if ties else limit) - paid)

@@ -111,6 +111,11 @@ class EmpiricalCosts:
         return not self.ironed
 
     @property
+    def flat(self) -> bool:
+        """A staircase: always."""
+        return True
+
+    @property
     def ironed(self) -> tuple[Interval, ...]:
         """Where several different answers count with one virtual cost."""
         highs, costs = self._steps

@@ -171,6 +171,12 @@ class Priors:
         """The highest price that each owner may ask for: the upper end, but any price where the prior is a survey."""
         return self._spread([costs.highest for costs in self._costs])
 
+    @cached_property
+    def flat(self) -> npt.NDArray[np.bool_]:
+        """For each owner, whether there are ranges of prices that count alike."""
+        flags = np.array([costs.flat for costs in self._costs])
+        return np.broadcast_to(flags, self.size) if self.codes is None else flags[self.codes]
+
     def rvs(self, rng: np.random.Generator, draws: int | None = None) -> Vector:
         """Reserve prices drawn from the beliefs: one for each owner, or `draws` rows of them."""
         shape = (self.size,) if draws is None else (draws, self.size)

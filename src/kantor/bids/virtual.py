@@ -50,6 +50,10 @@ class VirtualCosts(Protocol):
     def ironed(self) -> tuple[Interval, ...]:
         """Where prices were made to count alike."""
 
+    @property
+    def flat(self) -> bool:
+        """Whether there are ranges of prices that count alike."""
+
     def cost(self, theta: Any) -> Vector:
         """psi(theta), ironed."""
 
@@ -140,6 +144,11 @@ class ContinuousCosts:
         prices = self._grid
         return ironed_intervals(self.prior.cdf, self.raw, prices) if falls(self.raw(prices)) else ()
 
+    @property
+    def flat(self) -> bool:
+        """Whether something had to be ironed."""
+        return bool(self.ironed)
+
     def raw(self, theta: Vector) -> Vector:
         """The sum theta + F/f as it is; infinite above the support, theta below it."""
         with np.errstate(all="ignore"):
@@ -197,7 +206,7 @@ class ContinuousCosts:
         """The last digits: down while the cost is above the limit, then up while the next float still fits."""
         prices, costs = found.ravel(), limits.ravel()
         moving = np.flatnonzero((prices > self.lower) & (self.cost(prices) > costs))
-        for _ in range(_DIGITS):
+        for _ in range(_DIGITS if moving.size else 0):
             prices[moving] = np.nextafter(prices[moving], self.lower)
             moving = moving[(prices[moving] > self.lower) & (self.cost(prices[moving]) > costs[moving])]
         moving = np.arange(prices.size)
@@ -205,6 +214,8 @@ class ContinuousCosts:
             nearby = np.minimum(np.nextafter(prices[moving], np.inf), self.upper)
             fits = (nearby > prices[moving]) & (self.cost(nearby) <= costs[moving])
             moving = moving[fits]
+            if not moving.size:
+                break
             prices[moving] = nearby[fits]
         return prices.reshape(found.shape)
 

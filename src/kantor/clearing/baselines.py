@@ -29,7 +29,7 @@ from kantor.bids.priors import EmpiricalPrior
 from kantor.clearing.clear import clear
 from kantor.clearing.mechanisms import Mechanism, Optimal
 from kantor.clearing.outcome import Clearing, Decision, Flags, Rules
-from kantor.clearing.problem import Places, tolerance
+from kantor.clearing.problem import TIE, Places, tie, tolerance
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.owners.samples import as_numbers
@@ -129,10 +129,10 @@ def _central_objectives(kind: str, limit: float, worth: Vector, spend: Vector) -
 def _best(objective: Vector, reference: float, spend: Vector, canonical: Places) -> int:
     """The least objective: buying nothing wins ties, then the cheapest, then the one whose members come first."""
     least = float(objective.min())
-    if least == inf or (reference < inf and least >= reference - tolerance(reference)):
+    if least == inf or (reference < inf and least >= reference - tie(reference)):
         return 0
-    tied = np.flatnonzero(objective <= least + tolerance(least))
-    tied = tied[spend[tied] <= spend[tied].min() + tolerance(float(spend[tied].min()))]
+    tied = np.flatnonzero(objective <= least + tie(least))
+    tied = tied[spend[tied] <= spend[tied].min() * (1 + TIE)]
     rows = members(tied, canonical.size)[:, canonical]
     return int(tied[np.lexsort(~rows.T[::-1])[0]])
 

@@ -18,7 +18,7 @@ from kantor.clearing.budgeted_bounds import Bounds, Market
 from kantor.clearing.budgeted_prices import CriticalCosts, climb
 from kantor.clearing.budgeted_search import Pool
 from kantor.clearing.budgeted_sweep import WORK, search
-from kantor.clearing.problem import Allocation, Places, Problem, tolerance
+from kantor.clearing.problem import Allocation, Places, Problem, tie, tolerance
 
 __all__ = ["CriticalCosts", "critical_costs", "solve_endogenous", "solve_exogenous"]
 
@@ -59,7 +59,7 @@ def _answer(problem: Problem, pool: Pool, lower: float) -> Allocation:
     chosen = pool.choose()
     nothing = np.empty(0, dtype=np.int64)
     value, members = chosen if chosen is not None else (inf, nothing)
-    if value == inf or value >= problem.reference - tolerance(value):
+    if value == inf or value >= problem.reference - tie(value):
         value, members = problem.reference, nothing
     return Allocation(members, value, value if value == inf or lower >= value - tolerance(value) else lower, pool.nodes)
 

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from kantor.clearing.budgeted_bounds import Bounds, Market, bounds
 from kantor.clearing.budgeted_search import Pool
 from kantor.clearing.budgeted_sweep import WORK, search
-from kantor.clearing.problem import Allocation, Places, Problem, tolerance
+from kantor.clearing.problem import Allocation, Places, Problem, tie, tolerance
 from kantor.owners.distributions import Vector
 
 __all__ = ["CriticalCosts", "climb"]
@@ -132,7 +132,7 @@ def _partners(problem: Problem, others: Problem, square: float, rival: float) ->
     usable = others.costs <= others.limit
     costs, squares = others.costs[usable], others.squares[usable]
     order = np.lexsort((costs, squares))
-    goal = rival - 2 * tolerance(rival) if rival < inf else inf
+    goal = rival - 2 * tie(rival) if rival < inf else inf
     with np.errstate(divide="ignore", invalid="ignore"):
         limits = (goal / problem.coefficients[1 : order.size + 2]) ** 2 - square if goal > 0 else np.array([-1.0])
     enough = 2 * float(squares.sum()) + 1
@@ -143,7 +143,7 @@ def _stands(problem: Problem, current: Allocation, place: int, rival: float, spe
     """Up to which cost of the owner at this place its coalition wins against the best without the owner."""
     share = 1.0 if problem.kind == "endogenous" else 0.0
     limit = problem.limit - share * current.objective
-    ties = rival < inf and current.objective >= rival - tolerance(rival)
+    ties = rival < inf and current.objective >= rival - tie(rival)
     partners = current.members[current.members != place]
     return min(limit, spend if ties else inf) - problem.totals(partners)[2]
 

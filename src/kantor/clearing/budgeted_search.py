@@ -19,7 +19,7 @@ import numpy as np
 from kantor.bids.order import by_key
 from kantor.clearing.budgeted_bounds import Market
 from kantor.clearing.knapsack import Core, Subsets, allowed_loss, chains, subsets
-from kantor.clearing.problem import Places, tolerance
+from kantor.clearing.problem import Places, tie
 from kantor.owners.distributions import Vector
 
 __all__ = ["FEW", "Pool", "explore"]
@@ -68,21 +68,21 @@ class Pool:
     @property
     def ceiling(self) -> float:
         """The greatest objective worth looking at: it ties with the best."""
-        return min(self.best + tolerance(self.best) if self.best < inf else inf, self.problem.reference)
+        return min(self.best + tie(self.best), self.problem.reference)
 
     def most(self, floor: float) -> float:
         """The greatest Psi worth looking at, if no loss is below the floor: where all can only tie, less Psi wins."""
-        if floor < self.best - tolerance(self.best) if self.best < inf else True:
+        if floor < self.best - tie(self.best) if self.best < inf else True:
             return inf
         least = min(spend for _, spend, _ in self.found.values())
-        return least + tolerance(least)
+        return least + tie(least)
 
     def choose(self) -> tuple[float, Places] | None:
         """The winner among those that tie: least Psi, then the members that come first."""
         if not self.found:
             return None
         least = min(spend for _, spend, _ in self.found.values())
-        close = [kept for kept in self.found.values() if kept[1] <= least + tolerance(least)]
+        close = [kept for kept in self.found.values() if kept[1] <= least + tie(least)]
         value, _, members = min(close, key=lambda kept: tuple(kept[2].tolist()))
         return value, members
 
@@ -194,8 +194,8 @@ def _match(market: Market, sides: Sides, lists: tuple[Subsets, Subsets], size: i
     if first is not None:
         first.offer_best(pool)
     ties = [(spend, table, row, place) for table in tables for spend, row, place in table.ties(pool.ceiling)]
-    least = min((tie[0] for tie in ties), default=0.0)
-    close = [tie for tie in ties if tie[0] <= least + 2 * tolerance(least)]
+    least = min((pair[0] for pair in ties), default=0.0)
+    close = [pair for pair in ties if pair[0] <= least + 4 * tie(least)]
     for _, table, row, place in close[:TIES] if len(ties) > 1 else []:
         table.offer(row, place, pool)
 

@@ -39,13 +39,14 @@ class _Clock:
 
     def __init__(self, bids: Bids, problem: Problem, mu: float) -> None:
         self.bids, self.problem, self.order, self.mu = bids, problem, bids.canonical, mu
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             keys = problem.squares + mu * problem.costs
         finite = np.flatnonzero(np.isfinite(keys))
         self.ranked = finite[by_key(keys[finite])]
         self.keys = keys[self.ranked]
         self.ends = np.append(np.flatnonzero(np.diff(self.keys) > 0), self.keys.size - 1)[: self.keys.size]
         self.losses = self._losses(self.ends + 1)
+        self.flat = bool(bids.priors.flat.any())
 
     def _losses(self, sizes: Places) -> Vector:
         """The part of the limit that each group's loss takes."""
@@ -56,9 +57,25 @@ class _Clock:
 
     def offers(self, count: int, z: float) -> Vector:
         """What the first `count` owners are offered at z; never below their reserve, never above the prior's end."""
-        rows = self.order[self.ranked[:count]]
-        offered = self.bids.priors.inverse((z - self.problem.squares[self.ranked[:count]]) / self.mu, rows)
+        rows, squares = self.order[self.ranked[:count]], self.problem.squares[self.ranked[:count]]
+        limits = (z - squares) / self.mu
+        offered = self.bids.priors.inverse(limits, rows)
+        if self.flat and z < inf:
+            offered = self._on_flats(rows, squares, limits, z)
         return np.maximum(offered, self.bids.reserve[rows])
+
+    def _on_flats(self, rows: Places, squares: Vector, limits: Vector, z: float) -> Vector:
+        """Offers where ranges of prices count alike: the end of a range at whose key an owner stands, to the last bit.
+
+        Rounding in (z - a) / mu must not put an offer at the wrong end.
+        """
+        priors, rounding = self.bids.priors, 4 * np.finfo(float).eps * (abs(z) + squares) / self.mu
+        best = priors.inverse(limits - rounding, rows)
+        for level in (limits, limits + rounding):
+            higher = priors.inverse(level, rows)
+            with np.errstate(over="ignore"):
+                best = np.where(squares + self.mu * priors.virtual(higher, rows) <= z, higher, best)
+        return best
 
     def excess(self, group: int, z: float) -> float:
         """By how much a group's offers and loss exceed the limit; never falls as z rises, rounding included."""
@@ -122,7 +139,7 @@ class _Clock:
             return high
         near = low
         if self.excess(group, high) < inf and self.excess(group, low) < 0:
-            near = float(brentq(lambda z: self.excess(group, z), low, high, xtol=1e-300, rtol=1e-15))
+            near = float(brentq(lambda z: self.excess(group, z), low, high, xtol=1e-300, rtol=1e-15, disp=False))
         width = np.spacing(near)
         while low < near - width and not self.fits(group, near - width):
             high, width = near - width, 4 * width

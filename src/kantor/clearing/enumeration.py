@@ -10,13 +10,11 @@ from math import inf
 
 import numpy as np
 
-from kantor.clearing.problem import Allocation, Places, Problem, tolerance
+from kantor.clearing.problem import TIE, Allocation, Places, Problem, tolerance
 from kantor.owners.distributions import Vector
 from kantor.valuation.coalitions import check_enumerable, coalition_sizes, members, subset_sums
 
 __all__ = ["all_objectives", "critical_costs_by_enumeration", "solve_by_enumeration"]
-
-_ROUNDING = 4e-15
 
 
 def all_objectives(problem: Problem) -> tuple[Vector, Vector]:
@@ -59,11 +57,11 @@ def _critical(problem: Problem, objective: Vector, loss: Vector, spend: Vector, 
     if problem.kind == "joint":
         return rival - float((loss[mine] + partners).min())
     room = problem.limit - partners - (loss[mine] if problem.kind == "endogenous" else 0.0)
-    better = loss[mine] < rival * (1 - _ROUNDING)
+    better = loss[mine] < rival * (1 - TIE)
     highest = float(room[better].max(initial=-inf))
-    ties = ~better & (loss[mine] <= rival * (1 + _ROUNDING)) if rival < problem.reference else np.zeros(1, dtype=bool)
+    ties = ~better & (loss[mine] <= rival * (1 + TIE)) if rival < problem.reference else np.zeros(1, dtype=bool)
     if ties.any():  # what ties in V is chosen if it costs less
-        cheapest = float(spend[~mine][objective[~mine] <= rival * (1 + _ROUNDING)].min())
+        cheapest = float(spend[~mine][objective[~mine] <= rival * (1 + TIE)].min())
         highest = max(highest, float(np.minimum(room, cheapest - partners)[ties].max()))
     return highest
 
@@ -73,11 +71,11 @@ def solve_by_enumeration(problem: Problem, work_limit: int | None = None) -> All
     objective, spend = all_objectives(problem)
     count = int(objective.size).bit_length() - 1
     least = float(objective.min())
-    tied = np.flatnonzero(objective <= least + _ROUNDING * abs(least)) if least < inf else np.zeros(1, dtype=np.int64)
+    tied = np.flatnonzero(objective <= least + TIE * abs(least)) if least < inf else np.zeros(1, dtype=np.int64)
     if tied[0] == 0:
         chosen = np.empty(0, dtype=np.int64)
     else:
-        cheapest = tied[spend[tied] <= spend[tied].min() * (1 + _ROUNDING)]
+        cheapest = tied[spend[tied] <= spend[tied].min() * (1 + TIE)]
         rows = members(cheapest, count)
         chosen = np.flatnonzero(rows[np.lexsort(~rows.T[::-1])[0]])
     value = problem.objective(*problem.totals(chosen))

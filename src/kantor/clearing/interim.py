@@ -10,22 +10,26 @@ problem with costs mu psi, monotone in every price, and priced like it. As mu ri
 least at which the expectation meets the budget. It comes from draws of all prices from the priors, and from the
 distances: never from the reports, or an owner could move its own price by moving mu.
 
-The expectation is an average over draws, which are spread evenly (a scrambled Sobol sequence) so that few tell much:
-8 owners are drawn 16,384 times, and the budget is then met to a few parts in ten thousand. Up to twelve owners all
-coalitions of all draws are listed once; more are solved draw by draw. Markets of more than 4,000 owners are represented
-by a strided selection by distance, each owner standing for many.
+Virtual costs have heavy tails: those of an exponential prior have no mean at all. But they cost in expectation what
+threshold prices cost (Myerson), and an owner's threshold t depends on the other owners' prices only, so that given
+these it is paid t F(t) on average. These are averaged over draws, which are spread evenly (a scrambled Sobol sequence)
+so that few tell much. Up to twelve owners all coalitions of all draws are listed once; more are solved draw by draw.
+Markets of more than 4,000 owners are represented by a strided selection by distance, each standing for many.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
 from scipy.stats import qmc
 
 from kantor.bids.bids import Bids
+from kantor.bids.order import Places
+from kantor.bids.priors import Priors
 from kantor.clearing.joint import solve_joint
+from kantor.clearing.joint_prices import critical_costs_of_joint
 from kantor.clearing.problem import Problem
 from kantor.clearing.remembered import remembered
 from kantor.owners.distributions import Vector
@@ -36,48 +40,48 @@ __all__ = ["multiplier", "with_multiplier"]
 _OWNERS = 4000
 _SOLVED = 16_384
 _LISTED = 12
-_CELLS = 1 << 22
-_MOST = 1 << 14
+_CELLS = 1 << 19
+_MOST = 1 << 13
 _SEED = 20240102
 _CLOSE = 1e-6
+_FREE = 1e-9
 
 
 def with_multiplier(problem: Problem, mu: float) -> Problem:
     """The joint problem that clears an interim market: costs count mu times."""
-    costs = np.where(np.isfinite(problem.costs), mu * np.where(np.isfinite(problem.costs), problem.costs, 0.0), inf)
-    if mu == 0:
-        # Without a price every owner ties; the order by cost stays, so that the cheap come first.
-        costs = np.where(np.isfinite(problem.costs), 0.0, inf)
-    return Problem("joint", problem.squares, costs, problem.coefficients, problem.reference)
+    return Problem("joint", problem.squares, mu * problem.costs, problem.coefficients, problem.reference)
 
 
 @remembered
 def multiplier(bids: Bids, problem: Problem) -> float:
-    """The least mu at which the expected use of the budget is within it; infinity where no mu is enough."""
+    """The least mu at which the expected use of the budget is within it; infinity where no mu is enough.
+
+    Money is never quite free, so that what ties in V goes to the cheaper owner, at a price.
+    """
     market = _drawn(bids, problem)
     if problem.kind == "endogenous":
-        return _least(market, problem.limit, 1.0, 1.0)
-    return _least(market, problem.limit, market.typical, 1e9 * market.typical)
+        return _least(market, problem.limit, min(_FREE * market.typical, _FREE), 1.0, 1.0)
+    return _least(market, problem.limit, _FREE * market.typical, market.typical, market.typical / _FREE)
 
 
-def _least(market: _Drawn, limit: float, high: float, most: float) -> float:
-    """The least mu at which `used` falls to the limit, by false position; 0 if that is enough."""
+def _least(market: _Drawn, limit: float, low: float, high: float, most: float) -> float:
+    """The least mu from `low` on at which `used` falls to the limit, by false position."""
 
     def excess(mu: float) -> float:
         return float(market.used(mu).mean()) - limit
 
-    low, above = 0.0, excess(0.0)
+    above = excess(low)
     if above <= 0:
-        return 0.0
+        return low
     while (below := excess(high)) > 0:
         if high >= most:
             return high if most == 1.0 else inf
         low, above, high = high, below, 4 * high
-    for step in range(40):
+    for step in range(60):
         if high - low <= _CLOSE * high or below == 0:
             break
-        share = 0.5 if step % 3 == 2 else min(max(above / (above - below), 0.01), 0.99)
-        middle = low + share * (high - low)
+        share = min(max(above / (above - below), 0.01), 0.99) if above < inf else 0.5
+        middle = sqrt(low * high) if high > 4 * low else low + (0.5 if step % 3 == 2 else share) * (high - low)
         found = excess(middle)
         if found > 0:
             low, above = middle, found
@@ -108,7 +112,7 @@ def _drawn(bids: Bids, problem: Problem) -> _Drawn:
     squares = bids.distance[rows] ** 2 * step
     sizes = np.minimum(step * np.arange(rows.size + 1), problem.coefficients.size - 1)
     market = Problem(problem.kind, squares, costs[0], problem.coefficients[sizes], problem.limit)
-    return (_Listed if listed else _Solved)(market, costs)
+    return _Listed(market, costs, believed) if listed else _Solved(market, costs, believed, step)
 
 
 def _typical(squares: Vector, costs: Vector) -> float:
@@ -119,8 +123,8 @@ def _typical(squares: Vector, costs: Vector) -> float:
 class _Listed:
     """Few owners: V of every coalition, and its Psi in every draw."""
 
-    def __init__(self, market: Problem, costs: Vector) -> None:
-        self.typical = _typical(market.squares, costs)
+    def __init__(self, market: Problem, costs: Vector, believed: Priors) -> None:
+        self.typical, self.believed = _typical(market.squares, costs), believed
         roots = np.sqrt(subset_sums(market.squares))
         roots[0] = 1.0
         self.losses = market.coefficients[coalition_sizes(market.squares.size)] * roots
@@ -132,26 +136,39 @@ class _Listed:
 
     def used(self, mu: float) -> Vector:
         """What each draw's clearing uses of the limit."""
-        best = np.argmin(self.losses + max(mu, 1e-300) * self.spends, axis=1)
-        spend = self.spends[np.arange(best.size), best]
-        return np.asarray(spend + self.losses[best] if self.counted else spend)
+        objectives = self.losses + mu * self.spends
+        used = self.losses[np.argmin(objectives, axis=1)] if self.counted else np.zeros(objectives.shape[0])
+        for owner in range(len(self.believed)):
+            apart = (self.losses.size >> owner + 1, 2, 1 << owner)
+            without = objectives.reshape(-1, *apart)[:, :, 0]
+            partners = self.losses.reshape(apart)[:, 1] + mu * self.spends.reshape(-1, *apart)[:, :, 0]
+            with np.errstate(over="ignore"):
+                critical = (without.min(axis=(1, 2)) - partners.min(axis=(1, 2))) / mu
+            place = np.full(1, owner)
+            threshold = self.believed.inverse(critical[:, None], place)
+            used = used + (threshold * self.believed.cdf(threshold, place))[:, 0]
+        return np.asarray(used)
 
 
 class _Solved:
-    """Any number of owners: one exact clearing for each draw."""
+    """Any number of owners: one exact clearing for each draw, and its threshold prices."""
 
-    def __init__(self, market: Problem, costs: Vector) -> None:
-        self.typical = _typical(market.squares, costs)
+    def __init__(self, market: Problem, costs: Vector, believed: Priors, step: int) -> None:
+        self.typical, self.believed, self.step = _typical(market.squares, costs), believed, step
         orders = [np.lexsort((market.squares, row)) for row in costs]
         self.draws = [
-            Problem(market.kind, market.squares[order], row[order], market.coefficients, market.limit)
+            (Problem(market.kind, market.squares[order], row[order], market.coefficients, market.limit), order)
             for row, order in zip(costs, orders, strict=True)
         ]
 
     def used(self, mu: float) -> Vector:
         """What each draw's clearing uses of the limit."""
-        return np.array([self._used(drawn, mu) for drawn in self.draws])
+        return np.array([self._used(drawn, order, mu) for drawn, order in self.draws])
 
-    def _used(self, drawn: Problem, mu: float) -> float:
-        size, total, spend = drawn.totals(solve_joint(with_multiplier(drawn, mu)).members)
+    def _used(self, drawn: Problem, order: Places, mu: float) -> float:
+        scaled = with_multiplier(drawn, mu)
+        allocation = solve_joint(scaled)
+        rows, critical = order[allocation.members], critical_costs_of_joint(scaled, allocation) / (mu * self.step)
+        spend = self.step * float(self.believed.inverse(critical, rows).sum())
+        size, total, _ = drawn.totals(allocation.members)
         return spend if drawn.kind == "exogenous" else drawn.loss(size, total) + spend

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kantor.bids.order import by_key
-from kantor.clearing.problem import Allocation, Places, Problem
+from kantor.clearing.problem import TIE, Allocation, Places, Problem
 from kantor.owners.distributions import Vector
 
 __all__ = ["solve_joint"]
@@ -44,7 +44,6 @@ __all__ = ["solve_joint"]
 _SAMPLE = 4096
 _SMALL = 64
 _WIDE = 1 << 16
-_ROUNDING = 4e-15
 _GAP = 2.5e-13  # relative; what is proved is proved to 1e-12
 
 
@@ -96,7 +95,7 @@ class Best:
 
     def offer(self, objective: float, spend: float, members: Places) -> None:
         """Take a coalition if it is better, or as good and cheaper. Nothing (no members) wins every tie."""
-        slack = _ROUNDING * max(abs(objective), abs(self.objective) if self.objective < inf else 0.0)
+        slack = TIE * max(abs(objective), abs(self.objective) if self.objective < inf else 0.0)
         cheaper = spend < self.spend and self.members.size > 0
         if objective < self.objective - slack or (objective <= self.objective + slack and cheaper):
             self.objective, self.spend, self.members = objective, spend, members
@@ -227,7 +226,7 @@ class JointSearch:
             least_a, least_p = np.cumsum(ordered), np.cumsum(core.p)
             sizes = sizes[sizes <= core.places.size]
             bounds = self.coefficients[sizes] * np.sqrt(least_a[sizes - 1]) + least_p[sizes - 1]
-            sizes = sizes[bounds * (1 + _ROUNDING) < cutoff]
+            sizes = sizes[bounds * (1 + TIE) < cutoff]
             if not sizes.size:
                 return None
             smaller = self._worth_their_price(core, sizes, cutoff)
@@ -287,7 +286,7 @@ class JointSearch:
         if size[0] == 0:
             objective[0] = inf
         at = int(objective.argmin())
-        slack = _ROUNDING * abs(self.best.objective) if self.best.objective < inf else 0.0
+        slack = TIE * abs(self.best.objective) if self.best.objective < inf else 0.0
         if objective[at] < self.best.objective - slack:
             self.best.offer(float(objective[at]), float(point.spend[at]), self.members(core, point.lam, at))
 

@@ -34,6 +34,7 @@ from kantor.owners.distributions import Vector
 
 __all__ = ["Core", "Corner", "Subsets", "allowed_loss", "chains", "peak", "subsets"]
 
+_MOST = 1e200
 Tangent = Callable[[float], tuple[float, float]]
 Corner = tuple[float, float]
 """A' and B'. Where the budget depends on the loss there are two, at the least and at the greatest loss."""
@@ -56,7 +57,7 @@ def peak(tangent: Tangent, start: float, precision: float = 1e-10, steps: int = 
             low, low_line = mu, (value, slope)
         else:
             high, high_line = mu, (value, slope)
-        if slope == 0 or not 1e-15 * start <= mu <= 1e15 * start:
+        if slope == 0 or not 1e-15 * start <= mu <= min(1e15 * start, _MOST):
             break
         mu, reach = _between(low, high, low_line, high_line, step)
         if reach - top <= precision * abs(top) or not low < mu < high:

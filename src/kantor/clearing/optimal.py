@@ -7,6 +7,7 @@ order of the bids; what was decided is taken back to it at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import TypeAlias, cast
@@ -22,7 +23,8 @@ from kantor.clearing.joint import solve_joint
 from kantor.clearing.joint_prices import critical_costs_of_joint
 from kantor.clearing.misocp import solve_misocp
 from kantor.clearing.outcome import Decision, Rules
-from kantor.clearing.problem import Allocation, Kind, Places, Problem
+from kantor.clearing.problem import Allocation, Kind, Places, Problem, tolerance
+from kantor.clearing.threshold import threshold_prices
 from kantor.owners.distributions import Vector
 from kantor.valuation.hoeffding import coefficient
 
@@ -46,7 +48,8 @@ def decide(bids: Bids, rules: Rules) -> Decision:
     if rules.payments == "virtual":
         return _at_virtual_costs(bids, problem, allocation)
     costs, sure = _critical(problem, allocation, rules.solver)
-    return _decision(bids, problem, allocation, _prices(bids, allocation.members, costs), truthful=sure)
+    paid = _prices(bids, rules, problem, allocation.objective, allocation.members, costs)
+    return _decision(bids, problem, allocation, paid, truthful=sure)
 
 
 def critical_price(bids: Bids, rules: Rules, place: int) -> float | None:
@@ -69,9 +72,8 @@ def critical_price(bids: Bids, rules: Rules, place: int) -> float | None:
         costs = critical_costs_of_joint(posed, allocation)[mine]
     else:
         costs = budgeted.critical_costs(posed, allocation, winners=allocation.members[mine]).values
-    if mu is not None:
-        costs = costs / mu if mu > 0 else np.full(1, inf)
-    return float(_prices(eager, allocation.members[mine], costs)[0])
+    weight = 1.0 if mu is None else mu
+    return float(_prices(eager, rules, posed, allocation.objective, allocation.members[mine], costs, weight)[0])
 
 
 def pose(bids: Bids, rules: Rules) -> Problem:
@@ -117,8 +119,8 @@ def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Decision:
     if rules.payments == "virtual":
         return _at_virtual_costs(bids, problem, known)
     costs, sure = _critical(scaled, allocation, rules.solver)
-    costs = costs / mu if mu > 0 else np.full(costs.size, inf)
-    return _decision(bids, problem, known, _prices(bids, known.members, costs), truthful=sure)
+    paid = _prices(bids, rules, scaled, allocation.objective, known.members, costs, mu)
+    return _decision(bids, problem, known, paid, truthful=sure)
 
 
 def _critical(problem: Problem, allocation: Allocation, solver: str) -> tuple[Vector, bool]:
@@ -131,10 +133,17 @@ def _critical(problem: Problem, allocation: Allocation, solver: str) -> tuple[Ve
     return prices.values, allocation.proved and bool(np.all(prices.proved))
 
 
-def _prices(bids: Bids, members: Places, costs: Vector) -> Vector:
-    """Critical costs as prices: never above the end of the prior, never below what was asked."""
-    rows = bids.canonical[members]
-    return np.maximum(bids.priors.inverse(costs, rows), bids.reserve[rows])
+def _prices(
+    bids: Bids, rules: Rules, solved: Problem, objective: float, members: Places, costs: Vector, mu: float = 1.0
+) -> Vector:
+    """Critical costs of the problem that was solved, in which costs counted mu times, as prices."""
+    by_solver = replace(rules, payments="virtual")
+
+    def bought(row: int, price: float) -> bool:
+        return bool(decide(bids.with_report(row, reserve=price), by_solver).selected[row])
+
+    width = tolerance(objective if solved.kind == "joint" else solved.limit)
+    return threshold_prices(bids, bids.canonical[members], costs / mu, width / mu, bought)
 
 
 def _at_virtual_costs(bids: Bids, problem: Problem, allocation: Allocation) -> Decision:

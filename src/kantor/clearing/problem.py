@@ -8,7 +8,7 @@ and the population (`kantor.valuation.hoeffding.coefficient`). Three problems ar
     exogenous   least V subject to Psi <= B,      or buying nothing at an infinite loss
     endogenous  least V subject to V + Psi <= B,  or buying nothing at the reference loss B
 
-Owners stand in canonical order (virtual cost, distance, name), and where coalitions tie (to 1e-12, relative), less Psi
+Owners stand in canonical order (virtual cost, distance, name), and where coalitions tie (to a few roundings), less Psi
 wins, then the one whose members come first. Buying nothing wins every tie. Sums are exact (`math.fsum`), so no
 outcome depends on the order in which owners were listed.
 """
@@ -25,14 +25,23 @@ import numpy.typing as npt
 
 from kantor.owners.distributions import Vector
 
-__all__ = ["Allocation", "Kind", "Places", "Problem", "tolerance"]
+__all__ = ["TIE", "Allocation", "Kind", "Places", "Problem", "tie", "tolerance"]
 
 Kind: TypeAlias = Literal["joint", "exogenous", "endogenous"]
 Places: TypeAlias = npt.NDArray[np.int64]
 
 
+TIE = 4e-15
+"""How far two objectives, or two sums of costs, may lie apart and still tie, relative to either: a few roundings."""
+
+
+def tie(size: float) -> float:
+    """The same in money."""
+    return TIE * abs(size) if size < inf else 0.0
+
+
 def tolerance(*sizes: float) -> float:
-    """How far two objectives may lie apart and still tie."""
+    """How far a budget may be exceeded by rounding, and how close a bound has to come to count as proof."""
     return 1e-12 * max([1.0, *(abs(size) for size in sizes if size < inf)])
 
 
