@@ -36,6 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kantor.bids.order import by_key
+from kantor.clearing.outcome import Flags
 from kantor.clearing.problem import TIE, Allocation, Places, Problem
 from kantor.owners.distributions import Vector
 
@@ -157,6 +158,8 @@ class JointSearch:
         chosen = np.flatnonzero(self.guess * a + p <= threshold)
         if 0 < chosen.size < self.coefficients.size:
             self._offer(chosen)
+            total, c = float(a[chosen].sum()), float(self.coefficients[chosen.size])
+            self.guess = c / (2 * sqrt(total)) if c * total > 0 else self.guess
 
     def _descend(self, lam: float, count: int) -> tuple[float, float, float]:
         """From a lambda to its best size, to the lambda of that coalition, and so on: (objective, lambda, last key)."""
@@ -222,23 +225,17 @@ class JointSearch:
         sizes = sizes[self.coefficients[2:] > 0]
         cutoff = self.cutoff()
         while sizes.size:
-            ordered = np.sort(core.a)
-            least_a, least_p = np.cumsum(ordered), np.cumsum(core.p)
-            sizes = sizes[sizes <= core.places.size]
-            bounds = self.coefficients[sizes] * np.sqrt(least_a[sizes - 1]) + least_p[sizes - 1]
+            nearest = self.survey(core, inf, core.places.size)
+            least_p = _running(0.0, core.p)
+            bounds = _at(self.coefficients, sizes) * np.sqrt(_at(nearest.phi, sizes)) + _at(least_p, sizes)
             sizes = sizes[bounds * (1 + TIE) < cutoff]
             if not sizes.size:
                 return None
-            smaller = self._worth_their_price(core, sizes, cutoff)
+            smaller = self._worth_their_price(core, sizes, _at(least_p, sizes), cutoff)
             if smaller.places.size > 0.8 * core.places.size:
-                core = smaller
-                break
-            core = smaller
-        sizes = sizes[sizes <= core.places.size]
-        if not sizes.size:
-            return None
-        low, high = self.evaluate(core, 0.0), self.survey(core, inf, core.places.size)
-        return Node(low, high, sizes, np.zeros(sizes.size), core)
+                return Node(self.evaluate(core, 0.0), nearest, sizes, np.zeros(sizes.size), core)
+            core, sizes = smaller, sizes[sizes <= smaller.places.size]
+        return None
 
     def survey(self, core: Core, lam: float, most: int) -> Point:
         """Only phi, for the `most` first owners: a third of the work of an evaluation, enough for wide intervals."""
@@ -251,10 +248,9 @@ class JointSearch:
             lam, core.bought.size, phi, phi if lam == inf else unknown, unknown, keys, np.empty(0, dtype=np.int64)
         )
 
-    def _worth_their_price(self, core: Core, sizes: Places, cutoff: float) -> Core:
-        """Owners within the two inequalities of the opening, for at least one of the sizes."""
-        c, before = self.coefficients[sizes], self.coefficients[sizes - 1]
-        least = np.cumsum(core.p)[sizes - 1]
+    def _worth_their_price(self, core: Core, sizes: Places, least: Vector, cutoff: float) -> Core:
+        """Owners within the two inequalities of the opening, for at least one of the sizes (of least Psi `least`)."""
+        c, before = _at(self.coefficients, sizes), _at(self.coefficients, sizes - 1)
         loss = np.maximum(cutoff - least, 0.0)
         slack = 1 + 1e-9
         dearest = float(((before / c - 1) * loss).max()) * slack
@@ -311,19 +307,31 @@ class JointSearch:
 
     def bounded(self, low: Point, high: Point, sizes: Places, core: Core) -> Node:
         """The least of chord + c^2 / (4 lambda) on the interval, for every size."""
-        c = self.coefficients[sizes]
-        at_low, at_high = low.rows(sizes), high.rows(sizes)
-        start, steepest, flattest = low.phi[at_low], low.total[at_low], high.total[at_high]
+        c, start = _at(self.coefficients, sizes), _at(low.phi, sizes, low.sure)
         if high.lam == inf:
-            slope = flattest
+            slope = _at(high.total, sizes, high.sure)
         else:
-            slope = (high.phi[at_high] - start) / (high.lam - low.lam)
-            slope = np.fmin(np.fmax(slope, flattest), steepest)  # where a survey knows no totals, they are ignored
-        with np.errstate(divide="ignore"):
-            lam = np.clip(c / (2 * np.sqrt(slope)), low.lam, high.lam)
-        with np.errstate(invalid="ignore"):
-            rise = np.where(slope > 0, slope * (lam - low.lam), 0.0)
-        bounds = start + rise + np.where(lam > 0, 0.25 * c * c / np.maximum(lam, 1e-300), inf)
+            slope = _at(high.phi, sizes, high.sure) - start
+            slope /= high.lam - low.lam
+            np.maximum(slope, 0.0, out=slope)
+            if high.order.size:  # a survey knows no totals
+                np.maximum(slope, _at(high.total, sizes, high.sure), out=slope)
+            if low.order.size:
+                np.minimum(slope, _at(low.total, sizes, low.sure), out=slope)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lam = np.sqrt(slope)
+            np.divide(c, lam, out=lam)
+            lam *= 0.5
+            np.maximum(lam, low.lam, out=lam)
+            np.minimum(lam, high.lam, out=lam)
+            rise = lam - low.lam
+            rise *= slope
+            rise[slope <= 0] = 0.0
+            bounds = c * c
+            bounds /= lam
+            bounds *= 0.25
+        bounds += rise
+        bounds += start
         return Node(low, high, sizes, bounds, core)
 
     def split_at(self, node: Node) -> float:
@@ -354,19 +362,18 @@ class JointSearch:
         always = low.keys[max(least - low.sure - 1, 0)] if least > low.sure else -inf
         row = most + 1 - high.sure
         never = high.keys[row - 1] if 1 <= row <= high.keys.size else inf
-        at_low, at_high = low.lam * core.a + core.p, high.lam * core.a + core.p
-        sure = at_high < always * (1 - 1e-12)
-        out = at_low > never * (1 + 1e-12)
-        left = ~(sure | out)
-        if left.sum() > 0.7 * left.size:
+        sure = _key_below(core, high.lam, always * (1 - 1e-12))
+        left = _key_below(core, low.lam, np.nextafter(never * (1 + 1e-12), inf)) & ~sure
+        if np.count_nonzero(left) > 0.7 * left.size:
             return core
+        held, taken = np.flatnonzero(left), np.flatnonzero(sure)
         return Core(
-            core.places[left],
-            core.a[left],
-            core.p[left],
-            np.concatenate([core.bought, core.places[sure]]),
-            core.bought_a + float(core.a[sure].sum()),
-            core.bought_p + float(core.p[sure].sum()),
+            core.places[held],
+            core.a[held],
+            core.p[held],
+            np.concatenate([core.bought, core.places[taken]]),
+            core.bought_a + float(core.a[taken].sum()),
+            core.bought_p + float(core.p[taken].sum()),
         )
 
 
@@ -376,6 +383,22 @@ def _running(first: float, values: Vector) -> Vector:
     np.cumsum(values, out=sums[1:])
     sums[1:] += first
     return sums
+
+
+def _key_below(core: Core, lam: float, limit: float) -> Flags:
+    """Whose key at lambda is below a limit."""
+    if limit in (inf, -inf):
+        return np.full(core.a.size, limit > 0)
+    keys = lam * core.a
+    keys += core.p
+    return keys < limit
+
+
+def _at(values: Vector, sizes: Places, first: int = 0) -> Vector:
+    """Values of these sizes, where that of size `first` stands in front; a view where sizes follow one another."""
+    if int(sizes[-1]) - int(sizes[0]) + 1 == sizes.size:
+        return values[int(sizes[0]) - first : int(sizes[-1]) - first + 1]
+    return values[sizes - first]
 
 
 def _first_guess(node: Node) -> float:
