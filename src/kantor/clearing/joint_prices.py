@@ -29,7 +29,8 @@ from kantor.owners.distributions import Vector
 __all__ = ["critical_costs_of_joint"]
 
 _FEW = 128
-_NARROW = 1.02
+_NARROW, _NARROWEST = 0.02, 1e-7
+_LISTED = 1 << 17
 _GAP = 1e-12
 _CELLS = 1 << 20
 _ALWAYS, _NEVER = -1, -2
@@ -70,6 +71,8 @@ class _Answers:
     size: Places
     total: Vector
     spend: Vector
+    held: int = 0
+    """How many owners the leaf holds for sure; whoever is held beyond these is one of its core."""
 
     @classmethod
     def start(cls, place: Places, a: Vector, p: Vector, value: Vector) -> _Answers:
@@ -85,8 +88,8 @@ class _Together:
         self.a, self.p = problem.squares[self.members], problem.costs[self.members]
         self.upper = self._first_bounds()
         self.search = JointSearch(problem)
-        self.search.best.objective = allocation.objective
-        self.search.allowance = float(self.upper.max()) - allocation.objective * (1 - 1e-11)
+        self.search.best.objective = self.optimum = allocation.objective
+        self.search.allowance = float(self.upper.max()) - self.optimum * (1 - 1e-11)
 
     def _first_bounds(self) -> Vector:
         """Buying nothing, the best other single owner, doing without i, or taking the next best instead of it."""
@@ -110,40 +113,54 @@ class _Together:
 
     def best_without(self) -> Vector:
         """OPT without each member."""
-        result = self.upper
-        for leaf in self._leaves():
-            result = np.minimum(result, self._in_leaf(leaf, result))
-        return result
+        root = self.search.root()
+        if root is not None:
+            self._improve(root, np.arange(self.members.size), _NARROW)
+        return self.upper
 
-    def _leaves(self) -> list[Node]:
+    def _improve(self, start: Node, winners: Places, narrow: float) -> None:
+        """Lower the upper bounds of these winners (rows of `members`) to what they can be inside a node."""
+        self.search.allowance = float(self.upper[winners].max()) - self.optimum * (1 - 1e-11)
+        for leaf in self._leaves(start, 1 + narrow):
+            self._in_leaf(leaf, winners, narrow)
+
+    def _leaves(self, start: Node, narrow: float) -> list[Node]:
         """Intervals and sizes in which some market without a winner may have its optimum, on small cores."""
-        root, leaves = self.search.root(), []
-        stack = [] if root is None else [root]
+        stack, leaves = [start], []
         while stack:
             node = self.search.prune(stack.pop())
             if node is None:
                 continue
-            narrow = node.low.lam > 0 and node.high.lam < _NARROW * node.low.lam
-            if narrow or node.core.places.size <= _FEW:
+            if (node.low.lam > 0 and node.high.lam < narrow * node.low.lam) or node.core.places.size <= _FEW:
                 leaves.append(node)
             else:
                 stack.extend(self.search.split(node))
         return leaves
 
-    def _in_leaf(self, leaf: Node, upper: Vector) -> Vector:
-        """The least objectives inside a leaf: one by one for the undecided, by distance for those always held."""
-        undecided = np.isin(self.members, leaf.core.places, assume_unique=True)
-        always = np.isin(self.members, leaf.core.bought, assume_unique=True)
-        result = np.full(self.members.size, inf)
-        doubtful = self.members[undecided], self.a[undecided], self.p[undecided], upper[undecided]
-        result[undecided] = self._solve(leaf, _Answers.start(*doubtful)).value
-        absent = ~(undecided | always)
-        if absent.any():
-            nobody = np.full(1, _NEVER), np.zeros(1), np.full(1, inf), np.full(1, float(upper[absent].max()))
-            result[absent] = self._solve(leaf, _Answers.start(*nobody)).value[0]
-        if always.any():
-            result[always] = self._by_distance(leaf, self.a[always], (self.p + upper)[always]) - self.p[always]
-        return result
+    def _in_leaf(self, leaf: Node, winners: Places, narrow: float) -> None:
+        """Those always held are priced by distance, those never held together, and the undecided one by one.
+
+        The undecided are the dearest: little is lost without them. Where there are many, their own smaller allowance
+        narrows the leaf first.
+        """
+        status = np.zeros(self.problem.costs.size, dtype=np.int8)
+        status[leaf.core.places], status[leaf.core.bought] = 1, 2
+        held = status[self.members[winners]]
+        absent, undecided, always = (winners[held == state] for state in range(3))
+        if absent.size:
+            nobody = np.full(1, _NEVER), np.zeros(1), np.full(1, inf), np.full(1, float(self.upper[absent].max()))
+            self._lower(absent, self._solve(leaf, _Answers.start(*nobody)).value[0])
+        if always.size:
+            least = self._by_distance(leaf, self.a[always], (self.p + self.upper)[always])
+            self._lower(always, least - self.p[always])
+        if undecided.size * leaf.sizes.size > _LISTED and narrow > _NARROWEST:
+            self._improve(leaf, undecided, narrow / 4)
+        elif undecided.size:
+            some = self.members[undecided], self.a[undecided], self.p[undecided], self.upper[undecided]
+            self._lower(undecided, self._solve(leaf, _Answers.start(*some)).value)
+
+    def _lower(self, winners: Places, found: Vector | float) -> None:
+        self.upper[winners] = np.minimum(self.upper[winners], found)
 
     def _by_distance(self, leaf: Node, a: Vector, upper: Vector) -> Vector:
         """H at many distances: solved at some, and in between where chord and neighbour do not agree, at more."""
@@ -189,7 +206,7 @@ class _Together:
     def _solve(self, leaf: Node, answers: _Answers) -> _Answers:
         """The least objective without each of some winners inside a leaf, or what it was where none is less."""
         low, high = (self.search.evaluate(leaf.core, end.lam) if end.lam < inf else end for end in leaf[:2])
-        leaf = leaf._replace(low=low, high=high)
+        leaf, answers.held = leaf._replace(low=low, high=high), leaf.core.bought.size
         step = max(1, _CELLS // leaf.sizes.size)
         for start in range(0, answers.a.size, step):
             winners = np.arange(start, min(start + step, answers.a.size))
@@ -242,7 +259,7 @@ class _Together:
         """
         a, p = answers.a[some][:, None], answers.p[some][:, None]
         rows = point.rows(sizes)
-        inside = _rank(answers.place[some], point, core)[:, None] <= rows
+        inside = _rank(answers.place[some], point, core, answers.held)[:, None] <= rows
         with np.errstate(invalid="ignore"):
             total = np.where(inside, _up_to(point.total, rows + 1) - a, point.total[rows])
             spend = np.where(inside, _up_to(point.spend, rows + 1) - p, point.spend[rows])
@@ -259,13 +276,13 @@ class _Together:
             answers.spend[chosen] = (spend + np.where(inside, p, 0.0))[line, best][better]
 
 
-def _rank(places: Places, point: Point, core: Core) -> Places:
+def _rank(places: Places, point: Point, core: Core, held: int) -> Places:
     """How many of the core's owners come before each winner: -1 for those bought for sure, many for those out."""
     at = np.minimum(np.searchsorted(core.places, places), max(core.places.size - 1, 0))
     known = core.places[at] == places if core.places.size else np.zeros(places.size, dtype=bool)
     ranks = np.empty(core.places.size + 1, dtype=np.int64)
     ranks[point.order] = np.arange(point.order.size)
-    sure = (places == _ALWAYS) | np.isin(places, core.bought)
+    sure = (places == _ALWAYS) | np.isin(places, core.bought[held:])
     return np.where(sure, -1, np.where(known, ranks[at], np.iinfo(np.int64).max))
 
 
