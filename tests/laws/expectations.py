@@ -112,8 +112,8 @@ SAME_COST = Law(
     "threshold and virtual payments cost the same on average over the priors",
     same_cost,
     "markets",
-    2_000,
-    10,
+    500,
+    5,
     means_agree,
 )
 INTERIM = Law(
@@ -121,7 +121,7 @@ INTERIM = Law(
     "an interim budget is met on average over the priors, and its purchases are no worse than pointwise ones",
     interim_budget,
     "markets",
-    1_000,
+    400,
     5,
     budgets_met,
 )
