@@ -1,4 +1,4 @@
-"""The README's code runs as it stands, and its commands exist."""
+"""The code in the README and in the docs runs as it stands, and the names, commands and links in them exist."""
 
 import re
 from pathlib import Path
@@ -8,34 +8,46 @@ import pytest
 import kantor as kt
 from kantor.cli import app
 
-README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_code_runs(block, capsys):
-    exec(compile(block, str(README), "exec"), {})  # noqa: S102
-    assert "alone" in capsys.readouterr().out
+def names(pages):
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=names(WITH_CODE))
+def test_code_runs(page, tmp_path, monkeypatch):
+    """The blocks of a page run one after another, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    shared = {"__name__": "__page__"}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        exec(compile(block, str(page), "exec"), shared)  # noqa: S102
 
 
 def test_there_is_code():
-    assert BLOCKS
+    assert README in WITH_CODE
 
 
-def test_names_in_the_readme_exist():
-    for name in set(re.findall(r"`kt\.(\w+)", README.read_text())):
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_names_exist(page):
+    for name in set(re.findall(r"`kt\.(\w+)", page.read_text())):
         assert hasattr(kt, name), name
 
 
-def test_commands_in_the_readme_exist():
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_commands_exist(page):
     known = {command.name for command in app.registered_commands}
-    for name in set(re.findall(r"^\$ kantor (\w+)", README.read_text(), flags=re.MULTILINE)):
+    for name in set(re.findall(r"^\$ kantor (\w+)", page.read_text(), flags=re.MULTILINE)):
         assert name in known, name
 
 
-def test_links_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#]+)\)", README.read_text()):
-        assert (README.parent / link).exists(), link
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert link.startswith("http") or (page.parent / link).exists(), link
 
 
 def test_every_public_name_is_there_and_documented():

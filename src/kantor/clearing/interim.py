@@ -19,10 +19,13 @@ Markets of more than 4,000 owners are represented by a strided selection by dist
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import qmc
 
 from kantor.bids.bids import Bids
@@ -43,7 +46,7 @@ _LISTED = 12
 _CELLS = 1 << 19
 _MOST = 1 << 13
 _SEED = 20240102
-_CLOSE = 1e-6
+_NEAR, _CLOSE = 1e-2, 1e-6
 _FREE = 1e-9
 
 
@@ -64,30 +67,39 @@ def multiplier(bids: Bids, problem: Problem) -> float:
     return _least(market, problem.limit, _FREE * market.typical, market.typical, market.typical / _FREE)
 
 
-def _least(market: _Drawn, limit: float, low: float, high: float, most: float) -> float:
-    """The least mu from `low` on at which `used` falls to the limit, by false position."""
+def _least(market: _Drawn, limit: float, free: float, high: float, most: float) -> float:
+    """The least mu from `free` on at which `used` falls to the limit: nearly, by few draws, and then by all."""
 
-    def excess(mu: float) -> float:
-        return float(market.used(mu).mean()) - limit
+    @cache
+    def excess(mu: float, draws: int | None = None) -> float:
+        return min(float(market.used(mu, draws).mean()) - limit, 1e300)
 
-    above = excess(low)
-    if above <= 0:
+    if excess(free) <= 0:
+        return free
+    few = market.draws // 8
+    near = _root(lambda mu: excess(mu, few), free, high, most, _NEAR) if few else high
+    for width in (1.02, 1.2, 4.0):
+        low, high = max(near / width, free), min(near * width, most)
+        if excess(high) <= 0 < excess(low):
+            return _root(excess, low, high, most, _CLOSE)
+    return _root(excess, free, min(near, most), most, _CLOSE)
+
+
+def _root(excess: Callable[[float], float], low: float, high: float, most: float, close: float) -> float:
+    """The mu at which the excess is no longer above 0; the most, or infinity, if it always is."""
+    if excess(low) <= 0:
         return low
-    while (below := excess(high)) > 0:
+    while excess(high) > 0:
         if high >= most:
             return high if most == 1.0 else inf
-        low, above, high = high, below, 4 * high
-    for step in range(60):
-        if high - low <= _CLOSE * high or below == 0:
-            break
-        share = min(max(above / (above - below), 0.01), 0.99) if above < inf else 0.5
-        middle = sqrt(low * high) if high > 4 * low else low + (0.5 if step % 3 == 2 else share) * (high - low)
-        found = excess(middle)
-        if found > 0:
-            low, above = middle, found
-        else:
-            high, below = middle, found
-    return high
+        low, high = high, min(4 * high, most)
+    while high > 4 * low:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    root = float(brentq(excess, low, high, xtol=1e-300, rtol=close, disp=False))
+    while excess(root) > 0 and root < high:
+        root = min(root * (1 + close), high)
+    return root
 
 
 class _Drawn(Protocol):
@@ -96,8 +108,13 @@ class _Drawn(Protocol):
     typical: float
     """A multiplier of the right order of magnitude."""
 
-    def used(self, mu: float) -> Vector:
-        """What each draw's clearing uses of the limit."""
+    @property
+    def draws(self) -> int:
+        """How many."""
+        ...
+
+    def used(self, mu: float, draws: int | None = None) -> Vector:
+        """What each draw's clearing uses of the limit; of the first draws, or of all."""
         ...
 
 
@@ -133,15 +150,17 @@ class _Listed:
         for column in costs.T:
             self.spends = np.concatenate([self.spends, self.spends + column[:, None]], axis=1)
         self.counted = market.kind != "exogenous"
+        self.draws = costs.shape[0]
 
-    def used(self, mu: float) -> Vector:
-        """What each draw's clearing uses of the limit."""
-        objectives = self.losses + mu * self.spends
+    def used(self, mu: float, draws: int | None = None) -> Vector:
+        """What each draw's clearing uses of the limit; of the first draws, or of all."""
+        scaled = mu * self.spends[:draws]
+        objectives = self.losses + scaled
         used = self.losses[np.argmin(objectives, axis=1)] if self.counted else np.zeros(objectives.shape[0])
         for owner in range(len(self.believed)):
             apart = (self.losses.size >> owner + 1, 2, 1 << owner)
             without = objectives.reshape(-1, *apart)[:, :, 0]
-            partners = self.losses.reshape(apart)[:, 1] + mu * self.spends.reshape(-1, *apart)[:, :, 0]
+            partners = self.losses.reshape(apart)[:, 1] + scaled.reshape(-1, *apart)[:, :, 0]
             with np.errstate(over="ignore"):
                 critical = (without.min(axis=(1, 2)) - partners.min(axis=(1, 2))) / mu
             place = np.full(1, owner)
@@ -156,14 +175,15 @@ class _Solved:
     def __init__(self, market: Problem, costs: Vector, believed: Priors, step: int) -> None:
         self.typical, self.believed, self.step = _typical(market.squares, costs), believed, step
         orders = [np.lexsort((market.squares, row)) for row in costs]
-        self.draws = [
+        self.draws = len(orders)
+        self.drawn = [
             (Problem(market.kind, market.squares[order], row[order], market.coefficients, market.limit), order)
             for row, order in zip(costs, orders, strict=True)
         ]
 
-    def used(self, mu: float) -> Vector:
-        """What each draw's clearing uses of the limit."""
-        return np.array([self._used(drawn, order, mu) for drawn, order in self.draws])
+    def used(self, mu: float, draws: int | None = None) -> Vector:
+        """What each draw's clearing uses of the limit; of the first draws, or of all."""
+        return np.array([self._used(drawn, order, mu) for drawn, order in self.drawn[:draws]])
 
     def _used(self, drawn: Problem, order: Places, mu: float) -> float:
         scaled = with_multiplier(drawn, mu)
