@@ -278,8 +278,8 @@ def test_bad_input_is_named(call, message):
 # ---- the published numbers ---------------------------------------------------------------------------------------
 
 
-EVERY_FIFTH_OR_ALL = [5, pytest.param(1, marks=pytest.mark.slow)]
-"""Of the 255 coalitions of each trial; `make check` looks at every fifth."""
+SOME_OR_ALL = [17, pytest.param(1, marks=pytest.mark.slow)]
+"""Of the 255 coalitions of each trial; `make check` looks at every 17th, from another one on in each trial."""
 
 
 def pairs_of(published, trial, step):
@@ -293,7 +293,7 @@ def pairs_of(published, trial, step):
 @pytest.mark.parametrize(
     ("name", "published_name", "tolerance"), [("kl", "KLD", 1e-9), ("tv", "TVD", 1e-3), ("js", "JSD", 1e-3)]
 )
-@pytest.mark.parametrize("step", EVERY_FIFTH_OR_ALL)
+@pytest.mark.parametrize("step", SOME_OR_ALL)
 @pytest.mark.parametrize("trial", range(10))
 def test_agrees_with_the_published_values(published, name, published_name, tolerance, trial, step):
     owners, target, chosen = pairs_of(published, trial, 1 if name == "kl" else step)
@@ -302,7 +302,7 @@ def test_agrees_with_the_published_values(published, name, published_name, toler
     assert ours == pytest.approx(published["loss"][trial, column, chosen], abs=tolerance)
 
 
-@pytest.mark.parametrize("step", EVERY_FIFTH_OR_ALL)
+@pytest.mark.parametrize("step", SOME_OR_ALL)
 @pytest.mark.parametrize("trial", range(10))
 def test_agrees_with_the_published_ks_within_sampling_error(published, trial, step):
     """Published: the mean of 10 two-sample statistics of 10,000 draws each, which lies above the exact value.
