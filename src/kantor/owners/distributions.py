@@ -72,7 +72,7 @@ class Family(NamedTuple):
 
 def is_distribution(thing: object) -> bool:
     """Whether this states a distribution rather than a sample."""
-    return isinstance(thing, Distribution)
+    return hasattr(thing, "cdf") and isinstance(thing, Distribution)  # the first is quick, and settles it for samples
 
 
 def is_discrete(distribution: Distribution) -> bool:
