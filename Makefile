@@ -36,7 +36,7 @@ check: $(READY)  ## before every commit: format, lint, types, fast tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -q -n $(WORKERS) -m "not slow"
+	@$(BIN)/pytest -q -n $(WORKERS) -m "not slow" --hypothesis-profile=quick
 
 bench: $(READY)  ## each claim about speed, as a ratio to what a user would use instead
 	@$(BIN)/python -m benchmarks

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "kantor", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("kantor")
+for _profile, _examples in (("thorough", 60), ("quick", 20)):  # `make test` and `make check`
+    settings.register_profile(
+        _profile, deadline=None, derandomize=True, max_examples=_examples, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("thorough")
 
 DATA = Path(__file__).parent / "data"
 

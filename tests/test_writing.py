@@ -52,6 +52,15 @@ def test_a_write_protected_file_is_kept(tmp_path, monkeypatch):
     assert path.read_text() == "old"
 
 
+def test_a_file_without_any_right_to_write_is_kept_from_root_too(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(InputError, match="write-protected"):
+        write_table(pl.DataFrame({"a": [1]}), path)
+    assert path.read_text() == "old"
+
+
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "d.csv").mkdir()
     for name, message in {"a.txt": "not written as", "d.csv": "folder", "x/a.csv": "no folder"}.items():

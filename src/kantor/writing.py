@@ -37,7 +37,7 @@ def check_destination(path: Path, endings: tuple[str, ...] = _TABLES, keep: Iter
         raise InputError(f"there is no folder {path.parent}", remedy="Make it first, or write elsewhere.", file=path)
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"nothing may be written to the folder {path.parent}", remedy="Write elsewhere.", file=path)
-    if path.exists() and not os.access(path, os.W_OK):
+    if path.exists() and not (path.stat().st_mode & 0o222 and os.access(path, os.W_OK)):  # for root too
         raise InputError("the file is write-protected", remedy="Make it writable, or give another name.", file=path)
     if any(other is not None and path.resolve() == other.resolve() for other in keep):
         raise InputError("the result would replace the data it comes from", remedy="Give another name.", file=path)

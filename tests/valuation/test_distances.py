@@ -1,5 +1,7 @@
 """kt.distances: every form of input, every target, the same numbers."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -123,6 +125,21 @@ def test_progress_reaches_the_end():
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
+@pytest.mark.parametrize("kind", ["int16", "float32", "bool", "object"])
+def test_numbers_of_any_kind(kind):
+    matrix = MATRIX.round().astype(kind)
+    assert kt.distances(matrix).tolist() == kt.distances(matrix.astype(float)).tolist()
+
+
+def test_narrow_numbers_are_widened_a_block_at_a_time():
+    matrix = np.random.default_rng(3).random((1000, 4000), dtype=np.float32)
+    tracemalloc.start()
+    kt.distances(matrix, [0.0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < matrix.nbytes  # as floats they would take twice as much
+
+
 @given(hs.integers(1, 5), hs.integers(1, 6), hs.integers(1, 9), hs.integers(0, 2**32 - 1))
 def test_order_of_owners_does_not_matter(count, length, size, seed):
     draws = np.random.default_rng(seed)
@@ -153,7 +170,10 @@ def test_order_of_owners_does_not_matter(count, length, size, seed):
         (([[-1.7e308, 0], [1, 2]], [1.7e308, 0]), "larger units"),
         ((MATRIX, None, "manhattan"), "metric 'manhattan' is not known"),
         ((MATRIX, None, "wasserstein", "median"), "aggregate 'median' is not known"),
+        ((MATRIX, [1.0], "wasserstein", "median"), "aggregate 'median' is not known"),
         ((MATRIX, [np.nan]), "target: sample 0"),
+        ((MATRIX, st.gamma), r"argument target: scipy.stats.gamma is a family .* scipy.stats.gamma\(a, loc, scale\)"),
+        (([st.norm(), st.poisson],), r"scipy.stats.poisson is a family .* scipy.stats.poisson\(mu, loc\)"),
     ],
 )
 def test_bad_input_is_named(arguments, message):
@@ -164,4 +184,6 @@ def test_bad_input_is_named(arguments, message):
 def test_options_that_mean_nothing_are_refused():
     with pytest.raises(InputError, match="no meaning"):
         kt.distances(MATRIX, bins=3)
+    with pytest.raises(InputError, match="no option 'bin'"):
+        kt.distances(MATRIX, metric="tv", bin=3)
     assert kt.distances(MATRIX, metric="tv", bins=3)[0] <= 1

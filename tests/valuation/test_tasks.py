@@ -17,6 +17,7 @@ from kantor.errors import InputError
 from kantor.owners.distributions import Mixture, QuantileAverage
 from kantor.owners.samples import Sample
 from kantor.valuation import tasks
+from kantor.valuation.expectations import variance
 from kantor.valuation.wasserstein import wasserstein
 
 DATA = Path(__file__).parents[1] / "data" / "gaussian_valuation.npz"
@@ -184,6 +185,15 @@ def test_distributions_agree_with_fine_samples(task, x, y):
     assert task.loss(levels(x), levels(y)) == pytest.approx(exact, abs=tolerance)
     assert task.loss(levels(x), y) == pytest.approx(exact, abs=tolerance)
     assert task.loss(x, levels(y)) == pytest.approx(exact, abs=tolerance)
+
+
+def test_the_variance_of_a_mixture_is_that_within_and_between_its_parts():
+    mixture = Mixture([normal(0, 1), normal(5, 0.1), Mixture([scipy.stats.gamma(3), normal(-2, 2)])], [0.2, 0.6, 0.2])
+    t, step = np.linspace(-40, 60, 200_001, retstep=True)
+    expected = ((t - mixture.mean()) ** 2 * mixture.pdf(t)).sum() * step
+    assert variance(mixture) == pytest.approx(expected, rel=1e-9)
+    average = QuantileAverage([normal(0, 1), normal(0, 3)])
+    assert variance(Mixture([average, normal(1, 1)])) == pytest.approx((4 + 1) / 2 + 0.25, rel=1e-9)
 
 
 def test_mean_distance_by_quadrature_has_twelve_digits():

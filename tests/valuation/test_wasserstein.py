@@ -199,13 +199,13 @@ ANY_DISTRIBUTION = [st.norm(3, 2), st.expon(-1, 2), st.laplace(1, 0.1), st.gamma
 
 
 @pytest.mark.parametrize("distribution", ANY_DISTRIBUTION)
-@pytest.mark.parametrize("count", [1, 2, 50])
-def test_sample_against_distribution(distribution, count):
-    x = np.random.default_rng(count).normal(1, 2, count)
-    levels = (np.arange(1_000_000) + 0.5) / 1_000_000
-    expected = kt.wasserstein(x, distribution.ppf(levels))
-    assert kt.wasserstein(x, distribution) == pytest.approx(expected, rel=2e-4, abs=1e-5)
-    assert kt.wasserstein(distribution, x) == kt.wasserstein(x, distribution)
+def test_sample_against_distribution(distribution):
+    quantiles = distribution.ppf((np.arange(1_000_000) + 0.5) / 1_000_000)
+    for count in (1, 2, 50):
+        x = np.random.default_rng(count).normal(1, 2, count)
+        expected = kt.wasserstein(x, quantiles)
+        assert kt.wasserstein(x, distribution) == pytest.approx(expected, rel=2e-4, abs=1e-5)
+        assert kt.wasserstein(distribution, x) == kt.wasserstein(x, distribution)
 
 
 @given(coarse.flatmap(lambda x: hs.tuples(hs.just(x), hs.lists(hs.integers(1, 4), min_size=len(x), max_size=len(x)))))

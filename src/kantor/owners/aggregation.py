@@ -22,7 +22,7 @@ from kantor.owners.collection import Owners, as_owners
 from kantor.owners.distributions import Distribution, Mixture, QuantileAverage, Vector, family
 from kantor.owners.samples import Sample
 
-__all__ = ["Aggregate", "aggregate"]
+__all__ = ["Aggregate", "aggregate", "check_aggregate"]
 
 Aggregate: TypeAlias = Literal["euclidean", "mixture", "barycenter"]
 
@@ -33,12 +33,7 @@ def aggregate(owners: Any, how: Aggregate = "euclidean") -> Sample | Distributio
     owners: as for `kantor.distances`. Closed forms: normals for `euclidean`, one location-scale family for
     `barycenter`; mixtures and barycentres of any other distributions are exact too, by bisection.
     """
-    if how not in get_args(Aggregate):
-        raise InputError(
-            f"aggregate {how!r} is not known",
-            remedy='Choose "euclidean" (the mean of the owners\' variables), "mixture" or "barycenter".',
-            value=how,
-        )
+    check_aggregate(how)
     market = as_owners(owners)
     if market.distributions is not None:
         return _OF_DISTRIBUTIONS[how](market.distributions)
@@ -50,6 +45,17 @@ def aggregate(owners: Any, how: Aggregate = "euclidean") -> Sample | Distributio
             remedy="Use larger units, so that values stay below 1e300.",
         )
     return together
+
+
+def check_aggregate(how: str) -> None:
+    """Refuse an aggregate that is not one of the three."""
+    if how not in get_args(Aggregate):
+        raise InputError(
+            f"aggregate {how!r} is not known",
+            remedy='Choose "euclidean" (the mean of the owners\' variables), "mixture" or "barycenter".',
+            value=how,
+            argument="aggregate",
+        )
 
 
 def _euclidean_samples(owners: Owners) -> Sample:

@@ -84,7 +84,7 @@ def as_owners(data: Any) -> Owners:
         return owners_from_frame(data)
     if isinstance(data, Mapping):
         return _from_list(list(data.values()), tuple(str(name) for name in data))
-    if isinstance(data, np.ndarray) and data.dtype != object:
+    if isinstance(data, np.ndarray) and (data.dtype != object or data.ndim > 1):
         return _from_array(data)
     if isinstance(data, Sequence) or (isinstance(data, np.ndarray) and data.ndim == 1):
         return _from_list(list(data), _numbered(len(data)))
@@ -100,7 +100,8 @@ def _numbered(count: int) -> tuple[str, ...]:
 
 
 def _from_array(data: Any) -> Owners:
-    matrix = as_numbers(data, argument="owners")
+    numeric = data.dtype.kind in "biuf" and not np.ma.is_masked(data)  # made floats a block at a time
+    matrix = data if numeric else as_numbers(data, argument="owners")
     if matrix.ndim != 2:
         raise InputError(
             f"owners in an array are its rows, and this array has shape {matrix.shape}",
@@ -118,9 +119,10 @@ def _from_array(data: Any) -> Owners:
     )
 
 
-def _checked(matrix: Vector, places: npt.NDArray[np.int64]) -> Vector:
+def _checked(matrix: npt.NDArray[Any], places: npt.NDArray[np.int64]) -> Vector:
     first, last = int(places[0]), int(places[-1])
-    rows = matrix[first : last + 1] if last - first + 1 == places.size else matrix[places]
+    chosen = matrix[first : last + 1] if last - first + 1 == places.size else matrix[places]
+    rows = np.asarray(chosen, dtype=np.float64)
     if not np.isfinite(rows).all():
         faulty = int(np.argmin(np.isfinite(rows).all(axis=1)))
         check_finite(rows[faulty], owner=int(places[faulty]))
@@ -152,7 +154,7 @@ def _from_distributions(things: list[Any], names: tuple[str, ...], stated: list[
             remedy="Give samples for all owners, or distributions for all.",
             owner=names[place],
         )
-    sides = [sample_or_distribution(thing) for thing in things]
+    sides = [sample_or_distribution(thing, argument="owners") for thing in things]
     if any(isinstance(side, Sample) for side in sides):
         if not all(isinstance(side, Sample) for side in sides):
             raise InputError(

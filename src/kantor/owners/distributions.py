@@ -26,6 +26,7 @@ __all__ = [
     "Mixture",
     "QuantileAverage",
     "Vector",
+    "bisect",
     "family",
     "is_discrete",
     "is_distribution",
@@ -71,7 +72,7 @@ class Family(NamedTuple):
 
 def is_distribution(thing: object) -> bool:
     """Whether this states a distribution rather than a sample."""
-    return isinstance(thing, Distribution)
+    return hasattr(thing, "cdf") and isinstance(thing, Distribution)  # the first is quick, and settles it for samples
 
 
 def is_discrete(distribution: Distribution) -> bool:
@@ -156,13 +157,13 @@ class Mixture(_Combined):
         """The quantile function, by bisection between the least and the largest quantile of the parts."""
         levels = np.atleast_1d(np.asarray(q, dtype=float))
         low, high = _bracket([part.ppf(levels) for part in self.parts], levels)
-        return _bisect(self.cdf, levels, low, high).reshape(np.shape(q))
+        return bisect(self.cdf, levels, low, high).reshape(np.shape(q))
 
     def isf(self, q: Any) -> Any:
         """The quantile function counted from the upper end."""
         levels = np.atleast_1d(np.asarray(q, dtype=float))
         low, high = _bracket([part.isf(levels) for part in self.parts], levels)
-        return _bisect(lambda x: -self.sf(x), -levels, low, high).reshape(np.shape(q))
+        return bisect(lambda x: -self.sf(x), -levels, low, high).reshape(np.shape(q))
 
     def support(self) -> tuple[float, float]:
         """From the least lower end to the largest upper end."""
@@ -192,7 +193,7 @@ class QuantileAverage(_Combined):
 
     def _level(self, x: Any) -> Vector:
         points = np.atleast_1d(np.asarray(x, dtype=float))
-        return _bisect(self.ppf, points, np.zeros(points.shape), np.ones(points.shape))
+        return bisect(self.ppf, points, np.zeros(points.shape), np.ones(points.shape))
 
     def cdf(self, x: Any) -> Any:
         """F(x), by bisection on the quantile function."""
@@ -201,7 +202,7 @@ class QuantileAverage(_Combined):
     def sf(self, x: Any) -> Any:
         """1 - F(x)."""
         points = np.atleast_1d(np.asarray(x, dtype=float))
-        tails = _bisect(lambda q: -self.isf(q), -points, np.zeros(points.shape), np.ones(points.shape))
+        tails = bisect(lambda q: -self.isf(q), -points, np.zeros(points.shape), np.ones(points.shape))
         return tails.reshape(np.shape(x))
 
     def pdf(self, x: Any) -> Any:
@@ -228,7 +229,7 @@ def _bracket(quantiles: list[Any], like: Vector) -> tuple[Vector, Vector]:
     return every.min(axis=0), every.max(axis=0)
 
 
-def _bisect(rising: Callable[[Vector], Any], goal: Vector, low: Vector, high: Vector) -> Vector:
+def bisect(rising: Callable[[Vector], Any], goal: Vector, low: Vector, high: Vector) -> Vector:
     """The least float at which a rising function reaches each goal, between low and high.
 
     It halves the number of floats that are left rather than their span, so that 64 steps suffice at any magnitude.

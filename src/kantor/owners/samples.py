@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from kantor.errors import InputError
 from kantor.owners.distributions import Distribution, Vector, atoms, is_discrete, is_distribution
@@ -103,10 +104,22 @@ def as_weights(weights: Any, size: int, **where: object) -> Vector:
     return scaled / scaled.sum()
 
 
+def _parameters(unfrozen: Any) -> str:
+    """The parameters that a family of scipy.stats takes, by name."""
+    named = [unfrozen.shapes] if unfrozen.shapes else []
+    return ", ".join([*named, "loc", "scale"] if hasattr(unfrozen, "pdf") else [*named, "loc"])
+
+
 def sample_or_distribution(thing: Any, weights: Any = None, argument: str = "x") -> Sample | Distribution:
     """What was given to be compared: a distribution as it is, a discrete one as its atoms, numbers as a sample."""
     if isinstance(thing, Sample):
         return thing
+    if isinstance(thing, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)):
+        raise InputError(
+            f"scipy.stats.{thing.name} is a family of distributions and not one of them",
+            remedy=f"Give its parameters, as in scipy.stats.{thing.name}({_parameters(thing)}).",
+            argument=argument,
+        )
     if is_distribution(thing):
         if weights is not None:
             raise InputError(

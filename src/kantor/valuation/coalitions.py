@@ -21,13 +21,13 @@ The target is the same aggregate of all owners unless another is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, get_args
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from kantor.errors import InputError
-from kantor.owners.aggregation import Aggregate
+from kantor.owners.aggregation import Aggregate, check_aggregate
 from kantor.owners.collection import Owners, as_owners
 from kantor.owners.distributions import Distribution, Family, Vector, family
 from kantor.owners.samples import Sample, sample_or_distribution
@@ -162,13 +162,7 @@ def _rows(coalitions: Any, count: int) -> Members:
 
 
 def _valuer(owners: Any, target: Any, aggregate: str) -> _Valuer:
-    if aggregate not in get_args(Aggregate):
-        raise InputError(
-            f"aggregate {aggregate!r} is not known",
-            remedy='Choose "euclidean", "mixture" or "barycenter".',
-            value=aggregate,
-            argument="aggregate",
-        )
+    check_aggregate(aggregate)
     market = as_owners(owners)
     goal = None if target is None else sample_or_distribution(target, argument="target")
     if isinstance(goal, Sample) and goal.weights is not None:

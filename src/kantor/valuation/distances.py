@@ -90,6 +90,10 @@ def distances(
             f"{', '.join(options)} has no meaning for metric {metric!r}, which needs no densities",
             remedy='Leave it out, or choose "kl", "js" or "tv".',
         )
+    unknown = [name for name in options if name not in ("density", "bins")]
+    if unknown:
+        raise InputError(f"there is no option {unknown[0]!r}", remedy='Choose "density" or "bins".', value=unknown[0])
+    aggregation.check_aggregate(aggregate)
     market = as_owners(owners)
     goal = _target(market, target, aggregate)
     steps = _by_wasserstein(market, goal) if metric == "wasserstein" else _one_by_one(market, goal, metric, options)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kantor.errors import InputError
-from kantor.owners.distributions import Distribution, Vector, family
+from kantor.owners.distributions import Distribution, Mixture, Vector, family
 from kantor.owners.samples import Sample, sample_or_distribution
 from kantor.valuation.families import standard
 from kantor.valuation.quadrature import breakpoints, integrate
@@ -80,6 +80,9 @@ def variance(side: Side) -> float:
     centre = mean_of(side)
     if isinstance(side, Sample):
         return average(np.square(side.values - centre), side.weights)
+    if isinstance(side, Mixture):  # within the parts, and between them
+        within = [variance(part) + (mean_of(part) - centre) ** 2 for part in side.parts]
+        return average(np.array(within), side.weights)
     ready = getattr(side, "var", None)
     spread = expectation(lambda t: np.square(t - centre), side) if ready is None else float(ready())
     if not isfinite(spread):

@@ -62,8 +62,10 @@ def distance_target(target: Sample | Distribution) -> SampleTarget | Distributio
 
 def _two_samples(left: Sample, right: Sample) -> float:
     if left.weights is None and right.weights is None and left.values.size == right.values.size:
+        gaps = np.sort(left.values)
         with np.errstate(over="ignore"):
-            distance = np.abs(np.sort(left.values) - np.sort(right.values)).mean()
+            gaps -= np.sort(right.values)
+            distance = np.abs(gaps, out=gaps).mean()
         return float(_within_range(distance))
     if left.values.size <= right.values.size:
         return SampleTarget(right).distance(left)
