@@ -45,10 +45,10 @@ def test_hand_solved_markets_keep_every_promise(solved):
 @every_design
 @pytest.mark.parametrize("payments", ["threshold", "clock"])
 def test_truthful_payments_pass(mechanism, payments):
-    bids = market()
-    found = kt.audit(bids, kt.clear(bids, mechanism, payments=payments), draws=60, reports=8)
+    bids = market(count=4)
+    found = kt.audit(bids, kt.clear(bids, mechanism, payments=payments), draws=40, reports=6)
     assert found.passed, str(found)
-    assert found.tried > 6 * 10
+    assert found.tried > 4 * 10
     assert found.audited == bids.owner
 
 
@@ -82,12 +82,12 @@ def test_virtual_payments_pass_where_nobody_can_gain():
 @pytest.mark.parametrize("change", [CENT, -CENT])
 def test_threshold_payments_that_are_a_cent_off_fail(mechanism, change):
     """Whether the cent was added or taken, and although they call themselves threshold payments."""
-    bids = market()
+    bids = market(count=4)
     c = kt.clear(bids, mechanism)
     winner = int(np.flatnonzero(c.selected)[0])
     payments = c.payments.copy()
     payments[winner] += change
-    found = kt.audit(bids, replace(c, payments=payments, critical=payments), draws=0)
+    found = kt.audit(bids, replace(c, payments=payments, critical=payments), owners=2, reports=4, draws=0)
     assert not found.passed
     assert [row.owner for row in found.mismatches] == [bids.name(winner)]
 
@@ -192,11 +192,11 @@ def test_only_named_owners_and_only_named_reports():
 def test_large_markets_are_sampled_half_of_them_winners():
     rng = np.random.default_rng(2)
     bids = kt.Bids(distance=rng.uniform(1, 3, 4000), reserve=rng.random(4000))
-    c = kt.clear(bids, kt.Joint(reference_loss=2.0, lipschitz=50.0))
+    c = kt.clear(bids, kt.Joint(reference_loss=40.0, lipschitz=50.0), payments="virtual")  # much cheaper to clear again
+    assert c.size > 32
     found = kt.audit(bids, c, draws=0, reports=3)
     assert 8 <= len(found.audited) < 64
     assert sum(bool(c.selected[bids.place(name)]) for name in found.audited) == len(found.audited) // 2
-    assert found.passed
 
 
 def test_an_outcome_for_programs():

@@ -104,9 +104,8 @@ def test_the_clock_is_never_over_budget(mechanism):
 
 def test_the_order_of_rows_never_matters():
     rng = np.random.default_rng(6)
-    bids = random_bids(rng, 40)
-    order = rng.permutation(40)
-    for mechanism in MECHANISMS:
+    for count, mechanism in zip((40, 40, 40, 10, 10), MECHANISMS, strict=True):
+        bids, order = random_bids(rng, count), rng.permutation(count)
         c, other = kt.clear(bids, mechanism), kt.clear(bids.take(order), mechanism)
         assert other.selected.tolist() == c.selected[order].tolist()
         assert other.payments.tolist() == c.payments[order].tolist()

@@ -33,7 +33,8 @@ from kantor.bids.order import Places
 from kantor.bids.priors import Priors
 from kantor.clearing.joint import solve_joint
 from kantor.clearing.joint_prices import critical_costs_of_joint
-from kantor.clearing.problem import Problem
+from kantor.clearing.outcome import Flags
+from kantor.clearing.problem import Allocation, Problem
 from kantor.clearing.remembered import remembered
 from kantor.owners.distributions import Vector
 from kantor.valuation.coalitions import coalition_sizes, subset_sums
@@ -41,7 +42,7 @@ from kantor.valuation.coalitions import coalition_sizes, subset_sums
 __all__ = ["multiplier", "with_multiplier"]
 
 _OWNERS = 4000
-_SOLVED = 16_384
+_SOLVED = 8_192
 _LISTED = 12
 _CELLS = 1 << 19
 _MOST = 1 << 13
@@ -122,14 +123,14 @@ def _drawn(bids: Bids, problem: Problem) -> _Drawn:
     step = max(1, -(-len(bids) // _OWNERS))
     rows = bids.by_distance[step // 2 :: step]
     listed = rows.size <= _LISTED and step == 1
-    draws = min(_MOST, _CELLS >> rows.size) if listed else max(8, 1 << int(np.log2(_SOLVED / rows.size)))
+    draws = min(_MOST, _CELLS >> rows.size) if listed else max(16, 1 << int(np.log2(_SOLVED / rows.size)))
     points = qmc.Sobol(rows.size, rng=np.random.default_rng(_SEED)).random(draws)
     believed = bids.priors.take(rows)
     costs = believed.virtual(believed.quantile(points)) * step
     squares = bids.distance[rows] ** 2 * step
     sizes = np.minimum(step * np.arange(rows.size + 1), problem.coefficients.size - 1)
     market = Problem(problem.kind, squares, costs[0], problem.coefficients[sizes], problem.limit)
-    return _Listed(market, costs, believed) if listed else _Solved(market, costs, believed, step)
+    return _Listed(market, costs, believed) if listed else _Solved(market, costs, points, believed, step)
 
 
 def _typical(squares: Vector, costs: Vector) -> float:
@@ -170,25 +171,43 @@ class _Listed:
 
 
 class _Solved:
-    """Any number of owners: one exact clearing for each draw, and its threshold prices."""
+    """Any number of owners: one exact clearing for each draw.
 
-    def __init__(self, market: Problem, costs: Vector, believed: Priors, step: int) -> None:
-        self.typical, self.believed, self.step = _typical(market.squares, costs), believed, step
-        orders = [np.lexsort((market.squares, row)) for row in costs]
-        self.draws = len(orders)
-        self.drawn = [
-            (Problem(market.kind, market.squares[order], row[order], market.coefficients, market.limit), order)
-            for row, order in zip(costs, orders, strict=True)
-        ]
+    A winner counts with its virtual cost. Only in the last part of its prior, of which each owner has one draw, is the
+    mean over all prices at which it would have been bought taken instead: (t F(t) - q F(q)) / (F(t) - F(q)), q being
+    where that part begins. That is where virtual costs may have no bound.
+    """
+
+    def __init__(self, market: Problem, costs: Vector, points: Vector, believed: Priors, step: int) -> None:
+        self.typical, self.believed, self.step, self.draws = _typical(market.squares, costs), believed, step, len(costs)
+        self.level = 1 - 1 / self.draws
+        self.last = believed.quantile(np.full(len(believed), self.level))
+        self.drawn = [self._draw(market, row, point) for row, point in zip(costs, points, strict=True)]
+
+    def _draw(self, market: Problem, costs: Vector, points: Vector) -> tuple[Problem, Places, Flags]:
+        order = np.lexsort((market.squares, costs))
+        drawn = Problem(market.kind, market.squares[order], costs[order], market.coefficients, market.limit)
+        return drawn, order, points[order] > self.level
 
     def used(self, mu: float, draws: int | None = None) -> Vector:
-        """What each draw's clearing uses of the limit; of the first draws, or of all."""
-        return np.array([self._used(drawn, order, mu) for drawn, order in self.drawn[:draws]])
+        """What each draw's clearing uses of the limit."""
+        return np.array([self._used(*drawn, mu) for drawn in self.drawn[:draws]])
 
-    def _used(self, drawn: Problem, order: Places, mu: float) -> float:
+    def _used(self, drawn: Problem, order: Places, dear: Flags, mu: float) -> float:
         scaled = with_multiplier(drawn, mu)
         allocation = solve_joint(scaled)
-        rows, critical = order[allocation.members], critical_costs_of_joint(scaled, allocation) / (mu * self.step)
-        spend = self.step * float(self.believed.inverse(critical, rows).sum())
-        size, total, _ = drawn.totals(allocation.members)
+        late = allocation.members[dear[allocation.members]]
+        size, total, spend = drawn.totals(allocation.members)
+        if late.size:
+            spend += self._mean(scaled, allocation, late, order, mu) - float(drawn.costs[late].sum())
         return spend if drawn.kind == "exogenous" else drawn.loss(size, total) + spend
+
+    def _mean(self, scaled: Problem, allocation: Allocation, late: Places, order: Places, mu: float) -> float:
+        rows = order[late]
+        critical = critical_costs_of_joint(scaled, allocation, late) / (mu * self.step)
+        threshold = self.believed.inverse(critical, rows)
+        level = self.believed.cdf(threshold, rows)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = (threshold * level - self.last[rows] * self.level) / (level - self.level)
+        psi = scaled.costs[late] / (mu * self.step)
+        return self.step * float(np.where(level > self.level, np.maximum(means, threshold), psi).sum())

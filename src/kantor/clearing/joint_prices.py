@@ -36,18 +36,29 @@ _CELLS = 1 << 20
 _ALWAYS, _NEVER = -1, -2
 
 
-def critical_costs_of_joint(problem: Problem, allocation: Allocation) -> Vector:
-    """For every member of an optimal coalition, the highest virtual cost at which it would still be a member."""
+def critical_costs_of_joint(problem: Problem, allocation: Allocation, winners: Places | None = None) -> Vector:
+    """For members of an optimal coalition (all unless told otherwise), the highest virtual cost at which each stays."""
     members = allocation.members
+    if winners is not None and (winners.size <= 1 or problem.costs.size <= _FEW):
+        return _one_by_one(problem, allocation, winners)
+    if winners is not None:
+        return critical_costs_of_joint(problem, allocation)[np.searchsorted(members, winners)]
     if members.size == 0:
         return np.empty(0)
     count = int(np.searchsorted(problem.costs, inf))
     total = float(problem.squares[members].sum())
     if count <= _FEW or members.size < 3 or total == 0:
-        without = np.array([_best_without(problem, int(place)) for place in members])
-    else:
-        without = _Together(problem, allocation).best_without()
-    return np.maximum(problem.costs[members] + without - allocation.objective, problem.costs[members])
+        return _one_by_one(problem, allocation, members)
+    return _critical(problem, allocation, members, _Together(problem, allocation).best_without())
+
+
+def _one_by_one(problem: Problem, allocation: Allocation, winners: Places) -> Vector:
+    without = np.array([_best_without(problem, int(place)) for place in winners], dtype=np.float64)
+    return _critical(problem, allocation, winners, without)
+
+
+def _critical(problem: Problem, allocation: Allocation, winners: Places, without: Vector) -> Vector:
+    return np.maximum(problem.costs[winners] + without - allocation.objective, problem.costs[winners])
 
 
 def _best_without(problem: Problem, place: int) -> float:

@@ -69,7 +69,7 @@ def critical_price(bids: Bids, rules: Rules, place: int) -> float | None:
     if mine.size == 0:
         return None
     if posed.kind == "joint":
-        costs = critical_costs_of_joint(posed, allocation)[mine]
+        costs = critical_costs_of_joint(posed, allocation, allocation.members[mine])
     else:
         costs = budgeted.critical_costs(posed, allocation, winners=allocation.members[mine]).values
     weight = 1.0 if mu is None else mu
