@@ -56,7 +56,9 @@ def by_enumeration(problem: Problem) -> tuple[float, tuple[int, ...]]:
         return problem.reference, ()
     ties = [entry for entry in found if entry[0] <= best + tie(best)]
     least = min(spend for _, spend, _ in ties)
-    return min((entry for entry in ties if entry[1] <= least + tie(least)), key=lambda entry: entry[2])[::2]
+    return min(
+        (entry for entry in ties if entry[1] <= least + tie(least)), key=lambda entry: (len(entry[2]), entry[2])
+    )[::2]
 
 
 def critical_by_enumeration(problem: Problem, owner: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -24,12 +25,14 @@ def same(left: float, right: float, unit: float) -> bool:
 
 
 def against_enumeration(seed: int, clear: Clear) -> Tally:
-    """One set of owners in every mechanism, population and way of paying; every twentieth with an interim budget."""
+    """One set of owners in every mechanism and population, one of them by the clock; every twentieth with an interim budget."""
     rng, tally = np.random.default_rng([1, seed]), Tally()
     tally.count("markets")
-    for kind in KINDS:
-        for population in POPULATIONS:
-            _against_all(a_market(rng, kind, population), clear, tally, f"seed {seed}")
+    for number, (kind, population) in enumerate(product(KINDS, POPULATIONS)):
+        market = a_market(rng, kind, population)
+        _against_all(market, clear, tally, f"seed {seed}")
+        if seed % 6 == number:
+            _against_slow_clock(market, market.clear(clear, payments="clock"), tally, f"seed {seed}, {market}, clock")
     if seed % 20 == 0:
         interim = a_market(rng, KINDS[1 + seed // 20 % 2], POPULATIONS[seed // 40 % 2], feasibility="interim")
         _against_all(interim, clear, tally, f"seed {seed}")
@@ -40,7 +43,6 @@ def _against_all(market: Market, clear: Clear, tally: Tally, where: str) -> None
     for payments in ("threshold", "virtual"):
         ours, listed = market.clear(clear, payments=payments), market.clear(solver="enumerate", payments=payments)
         _compare(market, ours, listed, tally, f"{where}, {market}, {payments}")
-    _against_slow_clock(market, market.clear(clear, payments="clock"), tally, f"{where}, {market}, clock")
 
 
 def _compare(market: Market, ours: kt.Clearing, listed: kt.Clearing, tally: Tally, where: str) -> None:
@@ -70,6 +72,11 @@ def _against_slow_clock(market: Market, ours: kt.Clearing, tally: Tally, where: 
     tally.count("clocks")
     selected, offers = _slow_clock(market, ours)
     told = f"{where}: {ours.payments.tolist()}, and the clock described pays {offers.tolist()}"
+    if bool(np.any(ours.selected != selected)):
+        loss = 0.0 if market.mechanism.kind == "exogenous" else ours.rules.loss(market.bids.distance[selected])
+        if abs(loss + float(offers.sum()) - market.mechanism.limit) <= 1e-12 * market.unit:
+            tally.count("clocks that rounding decides")
+            return
     close = np.allclose(ours.payments, offers, rtol=1e-9, atol=TOLERANCE * market.unit)
     tally.expect(bool(np.array_equal(ours.selected, selected)) and close, told)
 

@@ -27,9 +27,10 @@ import numpy as np
 from kantor.bids.bids import Bids
 from kantor.bids.priors import EmpiricalPrior
 from kantor.clearing.clear import clear
+from kantor.clearing.enumeration import first_of
 from kantor.clearing.mechanisms import Mechanism, Optimal
 from kantor.clearing.outcome import Clearing, Decision, Flags, Rules
-from kantor.clearing.problem import TIE, Places, tie, tolerance
+from kantor.clearing.problem import Places, tie, tolerance
 from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.owners.samples import as_numbers
@@ -127,14 +128,12 @@ def _central_objectives(kind: str, limit: float, worth: Vector, spend: Vector) -
 
 
 def _best(objective: Vector, reference: float, spend: Vector, canonical: Places) -> int:
-    """The least objective: buying nothing wins ties, then the cheapest, then the one whose members come first."""
+    """The least objective: buying nothing wins ties, then as in `first_of`."""
     least = float(objective.min())
     if least == inf or (reference < inf and least >= reference - tie(reference)):
         return 0
     tied = np.flatnonzero(objective <= least + tie(least))
-    tied = tied[spend[tied] <= spend[tied].min() * (1 + TIE)]
-    rows = members(tied, canonical.size)[:, canonical]
-    return int(tied[np.lexsort(~rows.T[::-1])[0]])
+    return first_of(tied, spend[tied], canonical)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

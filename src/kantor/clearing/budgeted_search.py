@@ -5,7 +5,7 @@ for each R, the best Q within B - s V is looked up with V at its floor, then wit
 least fixed point is approached from below, for all R at once.
 
 Everything within the tie's width of the best is kept in a `Pool`, which in the end names the one with the least Psi,
-then the one whose members come first.
+then the smallest, then the one whose members come first.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Pool:
         return least + tie(least)
 
     def choose(self) -> tuple[float, Places] | None:
-        """The winner among those that tie: least Psi, then the members that come first."""
+        """The winner among those that tie: least Psi, then the fewest members, then those that come first."""
         if not self.found:
             return None
         least = min(spend for _, spend, _ in self.found.values())
         close = [kept for kept in self.found.values() if kept[1] <= least + tie(least)]
-        value, _, members = min(close, key=lambda kept: tuple(kept[2].tolist()))
+        value, _, members = min(close, key=lambda kept: (kept[2].size, *kept[2].tolist()))
         return value, members
 
 

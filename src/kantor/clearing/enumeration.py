@@ -14,7 +14,7 @@ from kantor.clearing.problem import TIE, Allocation, Places, Problem, tolerance
 from kantor.owners.distributions import Vector
 from kantor.valuation.coalitions import check_enumerable, coalition_sizes, members, subset_sums
 
-__all__ = ["all_objectives", "critical_costs_by_enumeration", "solve_by_enumeration"]
+__all__ = ["all_objectives", "critical_costs_by_enumeration", "first_of", "solve_by_enumeration"]
 
 
 def all_objectives(problem: Problem) -> tuple[Vector, Vector]:
@@ -66,8 +66,16 @@ def _critical(problem: Problem, objective: Vector, loss: Vector, spend: Vector, 
     return highest
 
 
+def first_of(tied: Places, spend: Vector, canonical: Places) -> int:
+    """Of coalitions that tie, the cheapest; of these the smallest, then the one whose members come first."""
+    rows = members(tied[spend <= spend.min() * (1 + TIE)], canonical.size)[:, canonical]
+    rows = rows[rows.sum(axis=1) == rows.sum(axis=1).min()]
+    chosen = rows[np.lexsort(~rows.T[::-1])[0]]
+    return int((1 << canonical[chosen]).sum())
+
+
 def solve_by_enumeration(problem: Problem, work_limit: int | None = None) -> Allocation:  # noqa: ARG001  one call for all
-    """The best coalition of all; of those that tie the cheapest, then the one whose members come first."""
+    """The best coalition of all; of those that tie the cheapest, then the smallest, then the first."""
     objective, spend = all_objectives(problem)
     count = int(objective.size).bit_length() - 1
     least = float(objective.min())
@@ -75,8 +83,6 @@ def solve_by_enumeration(problem: Problem, work_limit: int | None = None) -> All
     if tied[0] == 0:
         chosen = np.empty(0, dtype=np.int64)
     else:
-        cheapest = tied[spend[tied] <= spend[tied].min() * (1 + TIE)]
-        rows = members(cheapest, count)
-        chosen = np.flatnonzero(rows[np.lexsort(~rows.T[::-1])[0]])
+        chosen = np.flatnonzero(members(np.array([first_of(tied, spend[tied], np.arange(count))]), count)[0])
     value = problem.objective(*problem.totals(chosen))
     return Allocation(chosen, value, value, objective.size)

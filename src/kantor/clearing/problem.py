@@ -9,7 +9,7 @@ and the population (`kantor.valuation.hoeffding.coefficient`). Three problems ar
     endogenous  least V subject to V + Psi <= B,  or buying nothing at the reference loss B
 
 Owners stand in canonical order (virtual cost, distance, name), and where coalitions tie (to a few roundings), less Psi
-wins, then the one whose members come first. Buying nothing wins every tie. Sums are exact (`math.fsum`), so no
+wins, then fewer members, then those that come first. Buying nothing wins every tie. Sums are exact (`math.fsum`), so no
 outcome depends on the order in which owners were listed.
 """
 
