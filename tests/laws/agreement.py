@@ -25,7 +25,7 @@ def same(left: float, right: float, unit: float) -> bool:
 
 
 def against_enumeration(seed: int, clear: Clear) -> Tally:
-    """One set of owners in every mechanism and population, one of them by the clock; every twentieth with an interim budget."""
+    """Every mechanism and population, one of them by the clock too; with every twentieth seed an interim budget."""
     rng, tally = np.random.default_rng([1, seed]), Tally()
     tally.count("markets")
     for number, (kind, population) in enumerate(product(KINDS, POPULATIONS)):
