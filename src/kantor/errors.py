@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["InputError", "KantorError", "MissingExtraError"]
+__all__ = ["BalanceError", "InputError", "KantorError", "MissingExtraError", "PartyError"]
 
 
 class KantorError(Exception):
@@ -49,6 +49,22 @@ class InputError(KantorError, ValueError):
             "value": value,
             "where": plain,
         }
+
+
+class BalanceError(InputError):
+    """An owner's epsilon balance refuses: what was asked for is not left, or what was done cannot be undone."""
+
+
+class PartyError(KantorError):
+    """A computation among parties ended without a result: says which party is to blame, as far as can be told."""
+
+    def __init__(self, problem: str, *, remedy: str, party: int | None = None) -> None:
+        self.problem, self.remedy, self.party = problem, remedy, party
+        super().__init__(f"{problem}. {remedy}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The failure as plain data, its parts kept apart."""
+        return {**super().as_dict(), "problem": self.problem, "remedy": self.remedy, "party": self.party}
 
 
 class MissingExtraError(KantorError, ImportError):
