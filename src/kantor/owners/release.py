@@ -36,7 +36,7 @@ from kantor.owners.calibration import Calibration, Mechanism, gaussian_delta, no
 from kantor.owners.distributions import Vector
 from kantor.owners.samples import as_sample
 
-__all__ = ["Promise", "Release", "Unit", "promise", "release", "sensitivity_of"]
+__all__ = ["Promise", "Release", "Unit", "integer_noise", "promise", "release", "sensitivity_of"]
 
 Unit: TypeAlias = Literal["record", "series"] | int
 
@@ -232,3 +232,11 @@ def _opendp_version() -> str:
     from importlib.metadata import version
 
     return version("opendp")
+
+
+def integer_noise(sensitivity: int, epsilon: float) -> int:
+    """A whole number of Laplace noise, for a whole number that one unit can move by `sensitivity`."""
+    dp = _opendp()
+    scale = nextafter(noise_scale("laplace", sensitivity=sensitivity, epsilon=epsilon), inf)
+    noise = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+    return int(noise(0))

@@ -1,0 +1,1 @@
+"""Computing distances without showing the data."""

@@ -1,0 +1,166 @@
+"""Checking products: a party that multiplies wrongly is found before anything is opened.
+
+Party P sent z = x y + x y' + x' y + m - m' (its own components x, y; the next ones x', y'). Its two neighbours together
+know all of it: V, the party before, knows x, y, m and received z; V', the party after, knows x', y', m'. So they can
+check P without learning anything, if they can compute x y' + x' y from what each of them has. P helps them, before it
+knows how its help will be used:
+
+1. P deals them random factors and shares of r r' + t t' (from keys that it shares with each, and one vector that it
+   sends), for every product and a few more.
+2. Only then do the three toss a coin (commit, then reveal), which shuffles what was dealt.
+3. The few more are opened and must be right. With the others V and V' compute, masked, shares of P's error in each
+   product, and compare hashes of them: equal means that all errors are zero.
+
+A wrong product passes only if P dealt an equal error to the very place to which the coin assigns it: with n products,
+at most once in n, whatever the number of errors (all wrong at once is what the opened few exclude). That is repeated
+with fresh coins until the chance is below 2^-40. This is the cut-and-choose check of Furukawa et al. (2017), one
+prover at a time. It tells that P is wrong, or that one of its checkers lies: in either case there is no result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from math import ceil, log2
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kantor.errors import PartyError
+from kantor.private.randomness import KEY, Stream, Words, derived
+from kantor.private.wire import receive_words, send_words
+
+if TYPE_CHECKING:
+    from kantor.private.engine import Engine, Ring
+
+__all__ = ["check"]
+
+_Places: TypeAlias = npt.NDArray[np.int32]
+
+_SECURITY = 40
+_LEAST = 1 << 10
+_OPENED = 8
+
+
+@dataclass(frozen=True)
+class _Dealt:
+    """Random factors and shares of r r' + t t', as one of the three knows them."""
+
+    first: Words
+    second: Words
+    share: Words
+
+    def at(self, places: _Places) -> _Dealt:
+        return _Dealt(self.first[places], self.second[places], self.share[places])
+
+
+def check(engine: Engine, ring: Ring) -> None:
+    """Check all products of one kind that were made since the last time."""
+    log = engine.products[ring.name]
+    if log.count < _LEAST:
+        padding = _LEAST - log.count
+        engine.multiply(engine.drawn(padding), engine.drawn(padding), ring)
+    x, y, z, masks = log.take()
+    count = x.shape[1]
+    rounds = ceil(_SECURITY / log2(count))
+    dealt = [_deal(engine, ring, count + _OPENED) for _ in range(rounds)]
+    coin = _coin(engine)
+    for number, (before, after) in enumerate(dealt):
+        # `before`: dealt by the next party, to whom this one comes before; `after`: by the previous one.
+        seed = derived(coin, f"{ring.name} {number}")
+        shuffles = {prover: _shuffle(seed, prover, count + _OPENED) for prover in (engine.next, engine.previous)}
+        made = x, y, z, masks
+        _verify(engine, ring, (before, shuffles[engine.next]), (after, shuffles[engine.previous]), made)
+
+
+def _shuffle(seed: bytes, prover: int, size: int) -> _Places:
+    rng = np.random.default_rng(int.from_bytes(derived(seed, str(prover)), "big"))
+    return rng.permutation(np.arange(size, dtype=np.int32))
+
+
+def _deal(engine: Engine, ring: Ring, size: int) -> tuple[_Dealt, _Dealt]:
+    """Deal, as P, and take what the two neighbours deal."""
+    own, following = engine.keys
+    engine.made += 1
+    label = f"deal {engine.made}"
+
+    def drawn(key: bytes, what: str, vectors: int) -> Words:
+        return Stream(derived(key, f"{label} {what}")).words(vectors * size).reshape(vectors, size)
+
+    r, t, share = drawn(own, "before", 3)
+    r_other, t_other = drawn(following, "after", 2)
+    rest = ring.subtract(ring.add(ring.multiply(r, r_other), ring.multiply(t, t_other)), share)
+    send_words(engine.wire, engine.next, "deal", rest)
+    by_previous = receive_words(engine.wire, engine.previous, "deal", (size,))
+    first, second, kept = drawn(following, "before", 3)
+    first_after, second_after = drawn(own, "after", 2)
+    return _Dealt(first, second, kept), _Dealt(first_after, second_after, by_previous)
+
+
+def _coin(engine: Engine) -> bytes:
+    """A coin that no party can steer: each commits itself to a number before it sees the others'."""
+    nonce = secrets.token_bytes(KEY)
+    others = (engine.next, engine.previous)
+    for other in others:
+        engine.wire.send(other, "coin, sealed", hashlib.sha256(bytes([engine.index]) + nonce).digest())
+    sealed = {other: engine.wire.receive(other, "coin, sealed") for other in others}
+    for other in others:
+        engine.wire.send(other, "coin", nonce)
+    shown = {other: engine.wire.receive(other, "coin") for other in others}
+    for other in others:
+        if hashlib.sha256(bytes([other]) + shown[other]).digest() != sealed[other]:
+            raise _fault(other, "did not show the coin that it had committed itself to")
+    shown[engine.index] = nonce
+    return hashlib.sha256(b"".join(shown[party] for party in range(3))).digest()
+
+
+def _verify(
+    engine: Engine,
+    ring: Ring,
+    as_before: tuple[_Dealt, _Places],
+    as_after: tuple[_Dealt, _Places],
+    made: tuple[Words, Words, Words, Words],
+) -> None:
+    """Check the next party together with the one after it, and the previous one together with the one before it."""
+    x, y, z, masks = made
+    add, subtract, times = ring.add, ring.subtract, ring.multiply
+    before, after = as_before[0].at(as_before[1][_OPENED:]), as_after[0].at(as_after[1][_OPENED:])
+    opened = as_before[0].at(as_before[1][:_OPENED])
+    shown = np.concatenate([opened.first, opened.second, opened.share])
+    # As V, for P = next: x, y are P's components, in row 1. V' of that check is the party after P: the previous one.
+    out = np.concatenate([subtract(x[1], before.first), subtract(y[1], before.second), shown])
+    send_words(engine.wire, engine.previous, "check, before", out)
+    # As V', for P = previous: row 0 holds the components after P's. V of that check is the next party.
+    back = np.concatenate([subtract(y[0], after.first), subtract(x[0], after.second)])
+    send_words(engine.wire, engine.next, "check, after", back)
+
+    count = x.shape[1]
+    y_after, x_after = receive_words(engine.wire, engine.previous, "check, after", (2, count))
+    got = receive_words(engine.wire, engine.next, "check, before", (2 * count + 3 * _OPENED,))
+    own = subtract(subtract(z[1], times(x[1], y[1])), masks[1])
+    error = subtract(subtract(own, add(times(x[1], y_after), times(y[1], x_after))), before.share)
+    x_before, y_before, showing = got[:count], got[count : 2 * count], got[2 * count :].reshape(3, _OPENED)
+    used = add(times(x_before, after.first), times(y_before, after.second))
+    answer = subtract(add(used, after.share), masks[0])
+
+    kept = as_after[0].at(as_after[1][:_OPENED])
+    right = add(times(showing[0], kept.first), times(showing[1], kept.second))
+    if not np.array_equal(right, add(showing[2], kept.share)):
+        raise _fault(engine.previous, "dealt wrong factors")
+    of_next, of_previous = (hashlib.sha256(errors.data).digest() for errors in (error, answer))
+    engine.wire.send(engine.previous, "verdict, before", of_next)
+    engine.wire.send(engine.next, "verdict, after", of_previous)
+    if engine.wire.receive(engine.previous, "verdict, after") != of_next:
+        raise _fault(engine.next, "multiplied wrongly")
+    if engine.wire.receive(engine.next, "verdict, before") != of_previous:
+        raise _fault(engine.previous, "multiplied wrongly")
+
+
+def _fault(party: int, what: str) -> PartyError:
+    return PartyError(
+        f"party {party + 1} {what} (or one of the two that check it says so falsely)",
+        remedy="There is no result. Nothing was opened; start again, with another party in its place.",
+        party=party + 1,
+    )
