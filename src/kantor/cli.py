@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 import kantor
-from kantor.commands import audit, clear, demo, plan, value
+from kantor.commands import audit, clear, demo, party, plan, value
 from kantor.errors import KantorError
 
 __all__ = ["app", "main"]
@@ -33,6 +33,7 @@ app = typer.Typer(
 )
 for _module in (value, clear, audit, plan, demo):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
+app.add_typer(party.app, name="party")
 
 
 def main(arguments: list[str] | None = None) -> None:

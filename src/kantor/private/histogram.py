@@ -74,8 +74,8 @@ class Histogram(Plain):
 
     def binned(self, samples: Any, owner: str | None = None) -> Vector:
         """The data as the method sees them, up to the counting in levels: each sample at its bin's middle."""
-        middles: Vector = self.low + (self.places(inside(samples, self.low, self.high, owner)) + 0.5) * self.width
-        return middles
+        middles = self.places(inside(samples, self.low, self.high, owner)) + 0.5
+        return np.asarray(self.low + middles * self.width, dtype=np.float64)
 
     def encode(self, data: Any, owner: str | None = None) -> Vector:
         """The cumulative counts at the inner edges, in levels."""
@@ -99,7 +99,7 @@ class Histogram(Plain):
 
     def decode(self, totals: npt.NDArray[np.int64], owners: int, opened: dict[str, int]) -> Vector:  # noqa: ARG002
         """W = width total / (N levels)."""
-        return totals * (self.width / (owners * self.levels))
+        return np.asarray(totals * (self.width / (owners * self.levels)), dtype=np.float64)
 
     def _violations(self, engine: Engine, counts: Words) -> Words:
         """How many counts are negative, and how many steps from one to the next (and to `levels`) go down."""

@@ -96,15 +96,8 @@ class Parameters(Plain):
         rounding = step * (1 + spread)
         if self.reveal == "sums":
             return rounding
-        return (
-            rounding
-            + self.widest * nodes(self.family, self.cells).loss
-            + self._coarse * (self.high - self.low + self.widest)
-        )
-
-    @property
-    def _coarse(self) -> float:
-        return self.cells * 2.0**-16
+        weights = self.cells * 0.5 ** (_FINE + 1) * (self.high - self.low + self.widest)
+        return rounding + self.widest * nodes(self.family, self.cells).loss + weights
 
     def encode(self, data: Any, owner: str | None = None) -> Vector:
         """Location above `low`, and scale, in steps. Samples are fitted by the family's maximum likelihood."""
