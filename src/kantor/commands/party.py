@@ -151,7 +151,8 @@ def value(
     how = _method(method, {"low": low, "high": high}, bins=bins, widest=widest, aggregate=aggregate, length=length)
     with Progress("Valuing owners on shares", quiet=as_json):
         found = _try(how, {name: data[name] for name in market.names}, folder)
-    table = pl.DataFrame({"owner": list(found.distances), "distance": list(found.distances.values())})
+    named = [name for name in market.names if name in found.distances]
+    table = pl.DataFrame({"owner": named, "distance": [found.distances[name] for name in named]})
     if out is not None:
         write_table(table, out)
     if as_json:

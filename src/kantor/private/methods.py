@@ -22,7 +22,7 @@ from kantor.owners.distributions import Vector
 from kantor.private.engine import Engine
 from kantor.private.randomness import Words
 
-__all__ = ["METHODS", "Method", "Outcome", "method_from", "refuse_unsound", "whole"]
+__all__ = ["Method", "Outcome", "Plain", "method_from", "refuse_unsound", "whole"]
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,10 @@ class Method(Protocol):
         """The parameters as plain data."""
 
 
-METHODS: dict[str, type[Any]] = {}
-"""By name; filled by the modules of the methods."""
-
-
 class Plain:
-    """Methods as plain data and back."""
+    """Methods as plain data."""
 
     name: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        METHODS[cls.name] = cls
 
     def as_dict(self) -> dict[str, Any]:
         """The parameters, the method's name among them."""
@@ -81,14 +74,17 @@ class Plain:
 
 def method_from(parameters: dict[str, Any]) -> Method:
     """The method that these parameters describe."""
-    from kantor.private import aligned, histogram  # noqa: F401  they register themselves
+    from kantor.private.aligned import Aligned
+    from kantor.private.histogram import Histogram
+    from kantor.private.parameters import Parameters
 
+    known: dict[str, type[Any]] = {each.name: each for each in (Histogram, Parameters, Aligned)}
     given = dict(parameters)
     name = given.pop("method", None)
-    if name not in METHODS:
-        raise InputError(f"method {name!r} is not known", remedy=f"Choose one of: {', '.join(METHODS)}.", value=name)
+    if name not in known:
+        raise InputError(f"method {name!r} is not known", remedy=f"Choose one of: {', '.join(known)}.", value=name)
     try:
-        return METHODS[name](**given)
+        return known[name](**given)
     except TypeError as fault:
         raise InputError(f"these are no parameters of {name} ({fault})", remedy="See the method's fields.") from fault
 
