@@ -89,6 +89,9 @@ class Faulty:
         self.sent += 1
         self.wire.send(to, label, content)
 
+    def give_up(self):
+        self.wire.give_up()
+
     def receive(self, sender, label):
         return self.wire.receive(sender, label)
 
@@ -124,7 +127,7 @@ def test_every_message_that_is_spoiled_ends_the_computation(how, stride):
     assert count > 80
     noticed = 0
     for place in range(0, count, stride):
-        wires = memory_wires(0.2)
+        wires = memory_wires(5.0)
         wires[place % 3] = Faulty(wires[place % 3], place, SPOILED[how])
         try:
             found = value_in_memory(METHOD, OWNERS, wires=wires)
@@ -153,7 +156,7 @@ class Liar(Engine):
 
 def lied(monkeypatch, checked):
     shares = [split(METHOD.encode(data)) for data in OWNERS]
-    wires = memory_wires(1.0)
+    wires = memory_wires(20.0)
     if not checked:
         monkeypatch.setattr(Engine, "settle", lambda self: None)
     Liar.place = 20
@@ -162,7 +165,11 @@ def lied(monkeypatch, checked):
         engine = (Liar if index == 1 else Engine)(wires[index])
         rows = np.array([[expand(share[c], METHOD.size) for share in shares] for c in engine.holds])
         # The liar's log shows the factors that it should have used: it lies to the checkers as well.
-        return run_party(engine, METHOD, rows, rows[:, :0])
+        try:
+            return run_party(engine, METHOD, rows, rows[:, :0])
+        except PartyError:
+            wires[index].give_up()
+            raise
 
     with ThreadPoolExecutor(3) as pool:
         return [pool.submit(party, index) for index in range(3)]

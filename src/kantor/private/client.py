@@ -200,7 +200,7 @@ def _cause(faults: list[Exception], answered: set[int]) -> Exception:
     blaming = [fault for fault in faults if isinstance(fault, PartyError) and fault.party is not None]
     unreached = [fault for fault in blaming if fault.problem.startswith(f"party {fault.party} ")]
     silent = [fault for fault in blaming if fault.party not in answered]
-    return (unreached or silent or faults)[0]
+    return (unreached or silent or blaming or faults)[0]
 
 
 def _agreed(answers: list[Frame]) -> dict[str, Any]:

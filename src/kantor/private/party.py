@@ -172,14 +172,11 @@ class Party:
         return Frame(result.about(session.name, session.terms), body)
 
     def _run(self, session: Session) -> None:
-        wire = self.wire(session)
+        wire, result = self.wire(session), None
         try:
-            session.result = session.compute(wire)
-            session.state = "done"
+            result = session.compute(wire)
         finally:
-            session.shares.clear()
-            if session.result is None:
-                session.state = "failed"
+            session.end(result)
             close = getattr(wire, "close", None)
             if close is not None:
                 close()

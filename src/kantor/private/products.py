@@ -11,10 +11,14 @@ knows how its help will be used:
 3. The few more are opened and must be right. With the others V and V' compute, masked, shares of P's error in each
    product, and compare hashes of them: equal means that all errors are zero.
 
-A wrong product passes only if P dealt an equal error to the very place to which the coin assigns it: with n products,
-at most once in n, whatever the number of errors (all wrong at once is what the opened few exclude). That is repeated
-with fresh coins until the chance is below 2^-40. This is the cut-and-choose check of Furukawa et al. (2017), one
-prover at a time. It tells that P is wrong, or that one of its checkers lies: in either case there is no result.
+The shuffle sends slot i to a i + b modulo the number of slots, which is a prime p, with a and b from the coin. A wrong
+product passes only if P's errors in dealing fall on its errors in multiplying, slot by slot. Of the p (p - 1) shuffles,
+those that carry one given set of slots to another, neither empty nor all, are no more than those that keep a set in
+place, a group without translations and so at most p - 1: a chance of 1/p. (All slots at once is what the opened ones
+exclude.) This is repeated with other slots until the chance is below 2^-40.
+
+It is the cut-and-choose check of Furukawa et al. (2017), one prover at a time. It tells that P is wrong, or that one of
+its two checkers lies: in either case there is no result.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass
-from math import ceil, log2
+from functools import lru_cache
+from math import ceil, isqrt, log2
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,11 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-_Places: TypeAlias = npt.NDArray[np.int32]
+_Places: TypeAlias = npt.NDArray[np.int64]
 
 _SECURITY = 40
 _LEAST = 1 << 10
-_OPENED = 8
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,25 @@ def check(engine: Engine, ring: Ring) -> None:
         engine.multiply(engine.drawn(padding), engine.drawn(padding), ring)
     x, y, z, masks = log.take()
     count = x.shape[1]
-    rounds = ceil(_SECURITY / log2(count))
-    dealt = [_deal(engine, ring, count + _OPENED) for _ in range(rounds)]
+    slots = _prime_above(count)
+    rounds = ceil(_SECURITY / log2(slots))
+    dealt = [_deal(engine, ring, slots) for _ in range(rounds)]
     coin = _coin(engine)
-    for number, (before, after) in enumerate(dealt):
-        # `before`: dealt by the next party, to whom this one comes before; `after`: by the previous one.
-        seed = derived(coin, f"{ring.name} {number}")
-        shuffles = {prover: _shuffle(seed, prover, count + _OPENED) for prover in (engine.next, engine.previous)}
-        made = x, y, z, masks
-        _verify(engine, ring, (before, shuffles[engine.next]), (after, shuffles[engine.previous]), made)
+    for number, both in enumerate(dealt):
+        _verify(engine, ring, both, _shuffle(derived(coin, f"{ring.name} {number}"), slots), (x, y, z, masks))
 
 
-def _shuffle(seed: bytes, prover: int, size: int) -> _Places:
-    rng = np.random.default_rng(int.from_bytes(derived(seed, str(prover)), "big"))
-    return rng.permutation(np.arange(size, dtype=np.int32))
+def _shuffle(seed: bytes, slots: int) -> _Places:
+    factor, shift = (int.from_bytes(derived(seed, part), "big") for part in ("factor", "shift"))
+    return (np.arange(slots, dtype=np.int64) * (1 + factor % (slots - 1)) + shift % slots) % slots
+
+
+@lru_cache(maxsize=1024)
+def _prime_above(number: int) -> int:
+    found = number + 1
+    while any(found % divisor == 0 for divisor in range(2, isqrt(found) + 1)):
+        found += 1
+    return found
 
 
 def _deal(engine: Engine, ring: Ring, size: int) -> tuple[_Dealt, _Dealt]:
@@ -119,15 +128,16 @@ def _coin(engine: Engine) -> bytes:
 def _verify(
     engine: Engine,
     ring: Ring,
-    as_before: tuple[_Dealt, _Places],
-    as_after: tuple[_Dealt, _Places],
+    dealt: tuple[_Dealt, _Dealt],
+    places: _Places,
     made: tuple[Words, Words, Words, Words],
 ) -> None:
     """Check the next party together with the one after it, and the previous one together with the one before it."""
     x, y, z, masks = made
     add, subtract, times = ring.add, ring.subtract, ring.multiply
-    before, after = as_before[0].at(as_before[1][_OPENED:]), as_after[0].at(as_after[1][_OPENED:])
-    opened = as_before[0].at(as_before[1][:_OPENED])
+    count, rest = x.shape[1], places.size - x.shape[1]
+    before, after = dealt[0].at(places[rest:]), dealt[1].at(places[rest:])
+    opened, kept = dealt[0].at(places[:rest]), dealt[1].at(places[:rest])
     shown = np.concatenate([opened.first, opened.second, opened.share])
     # As V, for P = next: x, y are P's components, in row 1. V' of that check is the party after P: the previous one.
     out = np.concatenate([subtract(x[1], before.first), subtract(y[1], before.second), shown])
@@ -136,16 +146,14 @@ def _verify(
     back = np.concatenate([subtract(y[0], after.first), subtract(x[0], after.second)])
     send_words(engine.wire, engine.next, "check, after", back)
 
-    count = x.shape[1]
     y_after, x_after = receive_words(engine.wire, engine.previous, "check, after", (2, count))
-    got = receive_words(engine.wire, engine.next, "check, before", (2 * count + 3 * _OPENED,))
+    got = receive_words(engine.wire, engine.next, "check, before", (2 * count + 3 * rest,))
     own = subtract(subtract(z[1], times(x[1], y[1])), masks[1])
     error = subtract(subtract(own, add(times(x[1], y_after), times(y[1], x_after))), before.share)
-    x_before, y_before, showing = got[:count], got[count : 2 * count], got[2 * count :].reshape(3, _OPENED)
+    x_before, y_before, showing = got[:count], got[count : 2 * count], got[2 * count :].reshape(3, rest)
     used = add(times(x_before, after.first), times(y_before, after.second))
     answer = subtract(add(used, after.share), masks[0])
 
-    kept = as_after[0].at(as_after[1][:_OPENED])
     right = add(times(showing[0], kept.first), times(showing[1], kept.second))
     if not np.array_equal(right, add(showing[2], kept.share)):
         raise _fault(engine.previous, "dealt wrong factors")

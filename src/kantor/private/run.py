@@ -53,8 +53,11 @@ def value_in_memory(
             [[expand(share[component], method.size) for share in shares] for component in held_by(index)],
             dtype=np.uint64,
         ).reshape(2, len(shares), method.size)
-        engine = Engine(joined[index])
-        return run_party(engine, method, rows[:, : len(owners)], rows[:, len(owners) :])
+        try:
+            return run_party(Engine(joined[index]), method, rows[:, : len(owners)], rows[:, len(owners) :])
+        except BaseException:
+            joined[index].give_up()
+            raise
 
     with ThreadPoolExecutor(PARTIES) as pool:
         outcomes = list(pool.map(party, range(PARTIES)))

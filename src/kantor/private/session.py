@@ -84,7 +84,20 @@ class Session:
 
     def called(self, party: int, stream: ssl.SSLSocket) -> None:
         """A party has called."""
-        self._callers[party].put(stream)
+        with self.lock:
+            if self.state in ("done", "failed"):
+                stream.close()
+            else:
+                self._callers[party].put(stream)
+
+    def end(self, result: Result | None) -> None:
+        """The computation is over: keep the result, forget the shares, hang up on who has called in vain."""
+        with self.lock:
+            self.result, self.state = result, "failed" if result is None else "done"
+            self.shares.clear()
+            for waiting in self._callers.values():
+                while not waiting.empty():
+                    waiting.get().close()
 
     def admit(self, name: str, token: str) -> None:
         """Refuse who is not on the list or does not have its token."""
@@ -113,8 +126,7 @@ class Session:
     def compute(self, wire: Wire) -> Result:
         """Agree with the others on whose data take part, then run the method's program."""
         engine = Engine(wire)
-        inventories = _exchange(wire, {name: [_digest(part) for part in both] for name, both in self.shares.items()})
-        left_out = _left_out([*self.terms["owners"], *self.terms["references"]], inventories)
+        left_out = self._missing(wire)
         owners = sorted(name for name in self.terms["owners"] if name not in left_out)
         references = sorted(name for name in self.terms["references"] if name not in left_out)
         view = plain([self.name, self.terms, owners, references, left_out])
@@ -134,6 +146,21 @@ class Session:
         included = [name for name in owners if name not in left_out]
         kept = [name for name in references if name not in left_out]
         return Result(included, kept, left_out, outcome.opened, outcome.totals)
+
+    def _missing(self, wire: Wire) -> dict[str, str]:
+        """Who cannot take part. One digest of everything tells whether all is well; only if not, one for each owner."""
+        expected = [*self.terms["owners"], *self.terms["references"]]
+        names = sorted(self.shares)
+        sums = [_digest(b"".join(self.shares[name][place] for name in names)) for place in (0, 1)]
+        heard = _exchange(
+            wire, {"names": _digest(plain(names).encode()), "all": len(names) == len(expected), "sums": sums}
+        )
+        alike = all(each.get("names") == heard[0]["names"] and each.get("all") is True for each in heard)
+        if alike and _matching([each.get("sums") for each in heard]):
+            return {}
+        return _left_out(
+            expected, _exchange(wire, {name: [_digest(part) for part in both] for name, both in self.shares.items()})
+        )
 
     def _rows(self, names: list[str], holds: tuple[int, int]) -> Words:
         rows = np.empty((len(holds), len(names), self.method.size), dtype=np.uint64)
@@ -173,14 +200,13 @@ def _left_out(names: list[str], inventories: list[dict[str, Any]]) -> dict[str, 
             reasons[name] = "it sent nothing"
         elif missing:
             reasons[name] = f"its shares have not reached party {' and party '.join(missing)}"
-        elif not all(_second(known[party]) == _first(known[(party + 1) % PARTIES]) for party in range(PARTIES)):
+        elif not _matching(known):
             reasons[name] = "its shares contradict each other"
     return reasons
 
 
-def _first(entry: Any) -> Any:
-    return entry[0] if isinstance(entry, list) and len(entry) == 2 else None
-
-
-def _second(entry: Any) -> Any:
-    return entry[1] if isinstance(entry, list) and len(entry) == 2 else ""
+def _matching(digests: list[Any]) -> bool:
+    """Whether each party's second component is the next party's first."""
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in digests):
+        return False
+    return all(digests[party][1] == digests[(party + 1) % PARTIES][0] for party in range(PARTIES))

@@ -12,6 +12,7 @@ as multiples of a step ("fixed point").
 from __future__ import annotations
 
 from collections.abc import Sequence
+from secrets import token_bytes
 
 import numpy as np
 
@@ -31,11 +32,18 @@ def held_by(party: int) -> tuple[int, int]:
 
 
 def split(numbers: Sequence[int] | Vector | Words) -> tuple[bytes, bytes, bytes]:
-    """The three components of a vector of whole numbers, packed: two as seeds, the last in full."""
+    """The three components of a vector of whole numbers, packed: two as seeds if there are many numbers."""
     whole = np.asarray(numbers).astype(np.int64).view(np.uint64)
+    if 8 * whole.size <= KEY:  # seeds would be longer than what they stand for
+        first, second = np.frombuffer(token_bytes(16 * whole.size), dtype="<u8").reshape(2, -1)
+        return _packed(first), _packed(second), _packed(whole - first - second)
     seeds = fresh_key(), fresh_key()
     last = whole - Stream(seeds[0]).words(whole.size) - Stream(seeds[1]).words(whole.size)
-    return _SEED + seeds[0], _SEED + seeds[1], _WORDS + last.astype("<u8").tobytes()
+    return _SEED + seeds[0], _SEED + seeds[1], _packed(last)
+
+
+def _packed(words: Words) -> bytes:
+    return _WORDS + words.astype("<u8").tobytes()
 
 
 def expand(packed: bytes, size: int) -> Words:

@@ -22,6 +22,9 @@ from kantor.private.sharing import PARTIES
 __all__ = ["MemoryWire", "Wire", "memory_wires", "receive_words", "send_words"]
 
 
+_GAVE_UP = "gave up"
+
+
 class Wire(Protocol):
     """A party's connections to the two others."""
 
@@ -66,6 +69,12 @@ class MemoryWire:
         self.bytes_sent += len(content)
         self.messages_sent += 1
         self._inboxes[to][self.index].put((label, content))
+
+    def give_up(self) -> None:
+        """Tell the others that nothing more will come."""
+        for other in range(PARTIES):
+            if other != self.index:
+                self._inboxes[other][self.index].put((_GAVE_UP, b""))
 
     def receive(self, sender: int, label: str) -> bytes:
         """From the own inbox."""
