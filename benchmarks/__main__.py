@@ -14,12 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 import kantor
-from benchmarks import equal_sizes, many_owners, shapley
+from benchmarks import equal_sizes, many_owners, private_distances, safe_noise, shapley
 
 CLAIMS = {
     "W of many owners against one target": many_owners,
     "W of two samples of one size": equal_sizes,
     "Coalitions and Shapley values of 20 owners": shapley,
+    "Noise that is safe in floating point": safe_noise,
+    "Distances computed without showing the data": private_distances,
 }
 RESULTS = Path(__file__).with_name("results")
 
