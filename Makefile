@@ -41,8 +41,9 @@ check: $(READY)  ## before every commit: format, lint, types, fast tests
 bench: $(READY)  ## each claim about speed, as a ratio to what a user would use instead
 	@$(BIN)/python -m benchmarks
 
-soak: $(READY)  ## every law of clearing at its full count (an hour or two; started again, it goes on)
+soak: $(READY)  ## every law of clearing and of noise at its full count (an hour or two; started again, it goes on)
 	@PYTHONPATH=tests $(BIN)/python -m laws.soak
+	@$(BIN)/python -m benchmarks.safe_noise 10000000
 
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows (wants uv on the PATH)
 	uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade \

@@ -39,7 +39,7 @@ def test_names_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
 def test_commands_exist(page):
-    known = {command.name for command in app.registered_commands}
+    known = {command.name for command in (*app.registered_commands, *app.registered_groups)}
     for name in set(re.findall(r"^\$ kantor (\w+)", page.read_text(), flags=re.MULTILINE)):
         assert name in known, name
 

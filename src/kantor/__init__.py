@@ -15,7 +15,10 @@ from kantor.clearing.planner import Plan, plan
 from kantor.clearing.reading import read_clearing
 from kantor.clearing.takes import WhatItTakes, what_it_takes
 from kantor.owners.aggregation import aggregate
+from kantor.owners.balance import Balance
 from kantor.owners.collection import Owners, as_owners
+from kantor.owners.impossible import impossible_outputs
+from kantor.owners.release import Release, release
 from kantor.valuation import tasks
 from kantor.valuation.coalitions import coalition_distances, coalitions
 from kantor.valuation.coverage import Coverage, calibrated_confidence, coverage, needed_factors
@@ -32,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "METRICS",
     "Audit",
+    "Balance",
     "Bids",
     "Clearing",
     "Coverage",
@@ -44,6 +48,7 @@ __all__ = [
     "Owners",
     "Plan",
     "ReferenceBudget",
+    "Release",
     "Rules",
     "Shapley",
     "WhatItTakes",
@@ -62,6 +67,7 @@ __all__ = [
     "distances",
     "errors",
     "hoeffding_bound",
+    "impossible_outputs",
     "js",
     "kl",
     "ks",
@@ -74,6 +80,7 @@ __all__ = [
     "plan",
     "read_clearing",
     "reference_budget",
+    "release",
     "shapley",
     "shapley_estimate",
     "sliced_wasserstein",
