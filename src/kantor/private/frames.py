@@ -19,8 +19,8 @@ __all__ = ["Frame", "FrameError", "call", "connect", "read_frame", "write_frame"
 
 _MARK = b"KPT1"
 _PREFIX = struct.Struct("!4sIQ")
-_MOST_HEADER = 1 << 26
-_MOST_BODY = 1 << 32
+_MOST = 1 << 32
+_AT_ONCE = 1 << 20
 
 
 class FrameError(Exception):
@@ -42,11 +42,13 @@ def write_frame(stream: socket.socket, header: dict[str, Any], body: bytes = b""
         stream.sendall(body)
 
 
-def read_frame(stream: socket.socket) -> Frame:
-    """The next frame; `FrameError` for rubbish, `EOFError` at the end."""
+def read_frame(stream: socket.socket, most: int = _MOST) -> Frame:
+    """The next frame, of at most so many bytes; `FrameError` for rubbish, `EOFError` at the end."""
     mark, header_size, body_size = _PREFIX.unpack(_read(stream, _PREFIX.size))
-    if mark != _MARK or header_size > _MOST_HEADER or body_size > _MOST_BODY:
+    if mark != _MARK:
         raise FrameError("what came is no message of this protocol")
+    if header_size + body_size > most:
+        raise FrameError(f"a message of {header_size + body_size:,} bytes is longer than allowed")
     try:
         header = json.loads(_read(stream, header_size))
     except ValueError as fault:
@@ -57,14 +59,15 @@ def read_frame(stream: socket.socket) -> Frame:
 
 
 def _read(stream: socket.socket, size: int) -> bytes:
-    content = bytearray(size)
-    view, done = memoryview(content), 0
-    while done < size:
-        got = stream.recv_into(view[done:], min(size - done, 1 << 20))
-        if not got:
+    """So many bytes; room is made as they come, since whoever announces them may never send them."""
+    parts = []
+    while size > 0:
+        part = stream.recv(min(size, _AT_ONCE))
+        if not part:
             raise EOFError
-        done += got
-    return bytes(content)
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def connect(address: Address, context: ssl.SSLContext, patience: float) -> ssl.SSLSocket:

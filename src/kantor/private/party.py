@@ -31,6 +31,7 @@ from kantor.private.wire import Wire
 __all__ = ["Party"]
 
 _SESSIONS = 64
+_MOST_FROM_STRANGERS, _MOST = 1 << 28, 1 << 32
 
 
 class Party:
@@ -81,7 +82,7 @@ class Party:
             return  # no TLS, or an unknown certificate: there is nobody to answer
         try:
             who = self.roster.who(stream.getpeercert(binary_form=True))
-            request = read_frame(stream)
+            request = read_frame(stream, _MOST_FROM_STRANGERS if who is None else _MOST)
             if request.header.get("ask") == "peer":
                 self._peer(who, request, stream)
                 return
