@@ -1,11 +1,11 @@
 """The epsilon balance under contention, repetition, and kill -9 at every statement that it executes."""
 
-import json
+import itertools
+import multiprocessing
+import os
 import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -135,17 +135,14 @@ def test_thirty_spends_from_threads(tmp_path):
     assert _spend(balance.path, 0, 30, small(0.1)) == 10
 
 
-VICTIM = textwrap.dedent("""
-    import os, signal, sqlite3, sys
-    import kantor.owners.balance as module
-
-    path, sent, fatal = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    seen = 0
+def _victim(path, sent, fatal, seen):
+    """Release once; die at the statement of this number (0: live, and say how many there were)."""
+    count = 0
 
     def watch(statement):
-        global seen
-        seen += 1
-        if seen == fatal:
+        nonlocal count
+        count += 1
+        if count == fatal:
             os.kill(os.getpid(), signal.SIGKILL)
 
     connect = sqlite3.connect
@@ -155,34 +152,56 @@ VICTIM = textwrap.dedent("""
         store.set_trace_callback(watch)
         return store
 
-    module.sqlite3.connect = watched
-    balance = module.Balance(path)
-    noised = balance.release([0.5], "laplace", key="k", purpose="", bounds=(0, 1), epsilon=0.25)
-    with open(sent, "ab") as out:  # the release: what leaves the machine
+    sqlite3.connect = watched
+    _send(Balance(path), sent, "k")
+    seen.value = count
+
+
+def _send(balance, sent, key):
+    """The release: its values leave the machine, here into a file."""
+    noised = balance.release([0.5], "laplace", key=key, purpose="", bounds=(0, 1), epsilon=0.25)
+    with open(sent, "ab") as out:  # noqa: PTH123  as plain as can be
         out.write(noised.values.tobytes())
         out.flush()
         os.fsync(out.fileno())
-    print(seen)
-""")
 
 
-def _run_victim(path, sent, fatal):
-    command = [sys.executable, "-c", VICTIM, str(path), str(sent), str(fatal)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def _spender(path, sent, run, ready):
+    """Release again and again, each under a new key, until killed."""
+    balance = Balance(path)
+    for number in itertools.count():
+        _send(balance, sent, f"{run}, {number}")
+        ready.set()
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Processes that start at once: they are forked from a server that has imported what they need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["kantor.owners.balance", "opendp.prelude"])
+    return context
 
 
 @pytest.mark.slow
-def test_kill_9_at_every_statement_loses_no_charge_that_was_followed_by_a_release(tmp_path):
+def test_kill_9_at_every_statement_loses_no_charge_that_was_followed_by_a_release(tmp_path, processes):
+    seen = processes.Value("i", 0)
+
+    def run(path, sent, fatal):
+        victim = processes.Process(target=_victim, args=(path, sent, fatal, seen))
+        victim.start()
+        victim.join()
+        return victim.exitcode
+
     Balance.create(tmp_path / "whole.db", epsilon=1.0, unit="record")
-    statements = int(_run_victim(tmp_path / "whole.db", tmp_path / "whole.out", 0).stdout)
-    assert statements > 10
+    assert run(tmp_path / "whole.db", tmp_path / "whole.out", 0) == 0
+    assert seen.value > 10
     states = set()
-    for fatal in range(1, statements + 1):
+    for fatal in range(1, seen.value + 1):
         balance = Balance.create(tmp_path / f"{fatal}.db", epsilon=1.0, unit="record")
         sent = tmp_path / f"{fatal}.out"
-        assert _run_victim(balance.path, sent, fatal).returncode == -signal.SIGKILL
+        assert run(balance.path, sent, fatal) == -signal.SIGKILL
         state = [entry.state for entry in balance.entries()]
-        states.add(json.dumps(state))
+        states.add(tuple(state))
         assert not (sent.exists() and state != ["charged"])
         # The owner comes back: the same key ends in one charge, and in one set of values only.
         finished = balance.release([0.5], "laplace", key="k", purpose="", bounds=(0, 1), epsilon=0.25)
@@ -190,4 +209,25 @@ def test_kill_9_at_every_statement_loses_no_charge_that_was_followed_by_a_releas
         assert [entry.state for entry in balance.entries()] == ["charged"]
         if sent.exists():
             assert np.array_equal(np.fromfile(sent), finished.values)
-    assert states == {"[]", '["reserved"]', '["charged"]'}
+    assert states == {(), ("reserved",), ("charged",)}
+
+
+@pytest.mark.slow
+def test_kill_9_at_random_moments(tmp_path, processes):
+    """Every value that left the machine was charged, whatever the moment; the balance goes on from there."""
+    rng = np.random.default_rng(2)
+    balance = Balance.create(tmp_path / "b.db", epsilon=1e6, unit="record")
+    sent = tmp_path / "sent"
+    for run in range(20):
+        ready = processes.Event()
+        spender = processes.Process(target=_spender, args=(balance.path, sent, run, ready))
+        spender.start()
+        assert ready.wait(60)
+        time.sleep(rng.uniform(0.0, 0.1))
+        spender.kill()
+        spender.join()
+        left = set(np.fromfile(sent).tolist()) if sent.exists() else set()
+        charged = [balance.charged(entry.key) for entry in balance.entries() if entry.state == "charged"]
+        assert left <= {float(release.values[0]) for release in charged}
+        assert balance.spent() == 0.25 * len(balance.entries())
+    assert len(left) >= 20

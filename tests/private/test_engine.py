@@ -1,5 +1,6 @@
 """The parties' arithmetic is exact, and every message that is not what it should be ends the computation."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as hs
 
 from kantor.errors import PartyError
 from kantor.private import engine as engine_module
+from kantor.private import products
 from kantor.private.engine import Engine
 from kantor.private.histogram import Histogram
 from kantor.private.parameters import root
@@ -195,3 +197,20 @@ def test_results_whose_copies_differ_are_refused():
     rows[1] = rows[1] + np.uint64(1)
     with pytest.raises(PartyError, match="give different shares of one result"):
         combine(rows)
+
+
+def test_no_set_of_slots_is_carried_to_another_by_more_than_one_shuffle_in_p():
+    """The argument in `kantor.private.products`, by enumeration of all sets of slots and all shuffles modulo 7."""
+    p = 7
+    shuffles = [[(a * i + b) % p for i in range(p)] for a in range(1, p) for b in range(p)]
+    assert len(shuffles) == p * (p - 1)
+    sets = [frozenset(i for i in range(p) if mask >> i & 1) for mask in range(1, 2**p - 1)]
+    carried = Counter((start, frozenset(shuffle[i] for i in start)) for shuffle in shuffles for start in sets)
+    assert max(carried.values()) == p - 1
+
+
+def test_shuffles_are_those():
+    places = products._shuffle(b"a coin", 101)
+    assert sorted(places.tolist()) == list(range(101))
+    assert len(set(np.diff(places) % 101)) == 1
+    assert [products._prime_above(n) for n in (1, 2, 3, 10, 1024)] == [2, 3, 5, 11, 1031]

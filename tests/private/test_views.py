@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 from views import compare_views
 
 from kantor.private import histogram
@@ -29,6 +30,18 @@ HISTOGRAM = Histogram(0, 10, bins=4, levels=4)
 def test_no_party_sees_which_data_it_computes_on(method, party):
     found = compare_views(method, LOW, SPREAD, party)
     assert found.alike, found
+
+
+SUMS = Parameters(0, 10, 10, reveal="sums")
+ALIKE = [scipy.stats.norm(5, 2)] * 3
+APART = [scipy.stats.norm(1, 1), scipy.stats.norm(5, 2), scipy.stats.norm(9, 3)]
+
+
+@pytest.mark.slow
+def test_opened_sums_show_the_sums_alone():
+    """The two data sets have one sum of locations and one of scales; a third has others, and is told apart by them."""
+    assert compare_views(SUMS, ALIKE, APART, 0).alike
+    assert not compare_views(SUMS, ALIKE, [*APART[:2], scipy.stats.norm(8, 3)], 0).alike
 
 
 class NoMasks(Engine):
