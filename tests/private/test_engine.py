@@ -161,7 +161,7 @@ def lied(monkeypatch, checked):
     wires = memory_wires(20.0)
     if not checked:
         monkeypatch.setattr(Engine, "settle", lambda self: None)
-    Liar.place = 20
+    Liar.place = 22  # the last product of an absolute value
 
     def party(index):
         engine = (Liar if index == 1 else Engine)(wires[index])

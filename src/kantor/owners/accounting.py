@@ -28,6 +28,9 @@ from kantor.owners.release import Promise
 __all__ = ["Cost", "Limit", "cost_of", "spent"]
 
 _LATTICE = 1 - 1e-6
+_A_RUN = 8
+"""From so many equal releases on, it is worth working out once how many fit."""
+_DEEP = 100
 
 
 class Cost(NamedTuple):
@@ -64,9 +67,11 @@ class Limit:
             return True
         if self.delta == 0:
             return False
-        cost, count = counts.most_common(1)[0]
-        others = tuple(sorted((other, n) for other, n in counts.items() if other != cost))
-        return count <= _most(others, cost, self.epsilon, self.delta)
+        cost = next(reversed(counts))
+        others = tuple((other, count) for other, count in counts.items() if other != cost)
+        if counts[cost] < _A_RUN:
+            return _by_loss_distribution((*others, (cost, counts[cost])), self.delta) <= self.epsilon
+        return counts[cost] <= _most(others, cost, self.epsilon, self.delta)
 
     def _plainly(self, counts: Counter[Cost]) -> bool:
         epsilon, delta = _plain(counts)
@@ -96,7 +101,7 @@ def spent(costs: Iterable[Cost], delta: float) -> float:
         return 0.0
     epsilon, own = _plain(counts)
     plain = float(epsilon) if own <= Fraction(repr(delta)) else float("inf")
-    return min(plain, _by_loss_distribution(tuple(sorted(counts.items())), delta)) if delta > 0 else plain
+    return min(plain, _by_loss_distribution(tuple(counts.items()), delta)) if delta > 0 else plain
 
 
 def _plain(counts: Counter[Cost]) -> tuple[Fraction, Fraction]:
@@ -126,12 +131,22 @@ def _most(others: tuple[tuple[Cost, int], ...], cost: Cost, epsilon: float, delt
 
 @lru_cache(maxsize=1024)
 def _by_loss_distribution(counts: tuple[tuple[Cost, int], ...], delta: float) -> float:
+    return float(_composed(counts).get_epsilon_for_delta(delta))
+
+
+def _composed(counts: tuple[tuple[Cost, int], ...]) -> Any:
+    """The joint loss of releases, in the order in which they were made: a longer history builds on a shorter one."""
+    for size in range(_DEEP, len(counts), _DEEP):
+        _extended(counts[:size])
+    return _extended(counts)
+
+
+@lru_cache(maxsize=1024)
+def _extended(counts: tuple[tuple[Cost, int], ...]) -> Any:
     library = _library()
-    parts = [_losses(library, cost.kind, cost.ratio).self_compose(count) for cost, count in counts]
-    together = parts[0]
-    for part in parts[1:]:
-        together = together.compose(part)
-    return float(together.get_epsilon_for_delta(delta))
+    (cost, count), before = counts[-1], counts[:-1]
+    last = _losses(library, cost.kind, cost.ratio).self_compose(count)
+    return _extended(before).compose(last) if before else last
 
 
 @lru_cache(maxsize=256)
