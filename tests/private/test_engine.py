@@ -141,19 +141,21 @@ def test_every_message_that_is_spoiled_ends_the_computation(how, stride):
 
 
 class Liar(Engine):
-    """Multiplies wrongly, and consistently so: what it keeps is what it sends."""
+    """Multiplies wrongly, and consistently so: what it keeps is what it sends. As a checker of others it is honest."""
 
     place = 0
+    calls = 0
 
     def multiply(self, x, y, ring=engine_module.NUMBERS):
-        if self.made_so_far() == self.place:
-            x = x.copy()
-            x.reshape(2, -1)[0, 0] ^= np.uint64(1)
-        return super().multiply(x, y, ring)
-
-    def made_so_far(self):
-        self.calls = getattr(self, "calls", -1) + 1
-        return self.calls
+        self.calls += 1
+        if self.calls != self.place:
+            return super().multiply(x, y, ring)
+        wrong = x.copy()
+        wrong.reshape(2, -1)[0, 0] ^= np.uint64(1)
+        result = super().multiply(wrong, y, ring)
+        log = self.products[ring.name].parts
+        log[-1] = (x.reshape(2, -1), *log[-1][1:])
+        return result
 
 
 def lied(monkeypatch, checked):
@@ -161,12 +163,11 @@ def lied(monkeypatch, checked):
     wires = memory_wires(20.0)
     if not checked:
         monkeypatch.setattr(Engine, "settle", lambda self: None)
-    Liar.place = 22  # the last product of an absolute value
+    Liar.place = 23 if checked else 21  # the last product of an absolute value; checks pad with two of their own
 
     def party(index):
         engine = (Liar if index == 1 else Engine)(wires[index])
         rows = np.array([[expand(share[c], METHOD.size) for share in shares] for c in engine.holds])
-        # The liar's log shows the factors that it should have used: it lies to the checkers as well.
         try:
             return run_party(engine, METHOD, rows, rows[:, :0])
         except PartyError:
@@ -180,7 +181,7 @@ def lied(monkeypatch, checked):
 def test_a_consistent_liar_is_caught_before_anything_is_opened(monkeypatch):
     faults = [job.exception() for job in lied(monkeypatch, checked=True)]
     named = [str(fault) for fault in faults if fault is not None]
-    assert any("party 2 multiplied wrongly" in text for text in named)
+    assert sum("party 2 multiplied wrongly" in text for text in named) == 2
 
 
 def test_the_same_liar_gets_a_wrong_distance_through_where_products_are_not_checked(monkeypatch):

@@ -86,6 +86,8 @@ class MemoryWire:
                 remedy="There is no result. See whether it runs, and start again.",
                 party=sender + 1,
             ) from fault
+        if found == _GAVE_UP:
+            raise PartyError(f"party {sender + 1} gave up", remedy="There is no result. See what it says.")
         if found != label:
             raise PartyError(
                 f"party {sender + 1} is at step {found!r}, where {label!r} comes next",
