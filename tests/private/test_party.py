@@ -2,12 +2,14 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import ssl
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -318,3 +320,15 @@ def test_broken_rosters(tmp_path, content):
         Roster.read(tmp_path)
     with pytest.raises(InputError, match="there is a roster already"):
         make_keys(tmp_path, free_addresses())
+
+
+@pytest.mark.slow
+def test_the_guide_to_private_valuation_runs(tmp_path, monkeypatch, capsys):
+    """Its session, too, which `tests/test_readme.py` leaves out because it starts processes."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "private-valuation.md").read_text()
+    shared = {}
+    for block in re.findall(r"```py(?:thon)?\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(block, "private-valuation.md", "exec"), shared)  # noqa: S102
+    assert shared["result"].left_out == {"dora": "it sent nothing"}
+    assert shared["own"] == shared["result"].distances["carla"]
