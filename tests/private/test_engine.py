@@ -151,19 +151,19 @@ class Liar(Engine):
         if self.calls != self.place:
             return super().multiply(x, y, ring)
         wrong = x.copy()
-        wrong.reshape(2, -1)[0, 0] ^= np.uint64(1)
+        wrong.reshape(2, -1)[0, 0] ^= np.uint64(2**64 - 1)
         result = super().multiply(wrong, y, ring)
         log = self.products[ring.name].parts
         log[-1] = (x.reshape(2, -1), *log[-1][1:])
         return result
 
 
-def lied(monkeypatch, checked):
+def lied(monkeypatch, checked, place):
     shares = [split(METHOD.encode(data)) for data in OWNERS]
     wires = memory_wires(20.0)
     if not checked:
         monkeypatch.setattr(Engine, "settle", lambda self: None)
-    Liar.place = 23 if checked else 21  # the last product of an absolute value; checks pad with two of their own
+    Liar.place = place
 
     def party(index):
         engine = (Liar if index == 1 else Engine)(wires[index])
@@ -178,8 +178,9 @@ def lied(monkeypatch, checked):
         return [pool.submit(party, index) for index in range(3)]
 
 
-def test_a_consistent_liar_is_caught_before_anything_is_opened(monkeypatch):
-    faults = [job.exception() for job in lied(monkeypatch, checked=True)]
+@pytest.mark.parametrize("place", [1, 13, 20, 23])  # of bits and of numbers, in both of the method's stages
+def test_a_consistent_liar_is_caught_before_anything_is_opened(monkeypatch, place):
+    faults = [job.exception() for job in lied(monkeypatch, checked=True, place=place)]
     named = [str(fault) for fault in faults if fault is not None]
     assert sum("party 2 multiplied wrongly" in text for text in named) == 2
 
@@ -187,7 +188,7 @@ def test_a_consistent_liar_is_caught_before_anything_is_opened(monkeypatch):
 def test_the_same_liar_gets_a_wrong_distance_through_where_products_are_not_checked(monkeypatch):
     """So the test above has power."""
     honest = value_in_memory(METHOD, OWNERS).distances
-    jobs = lied(monkeypatch, checked=False)
+    jobs = lied(monkeypatch, checked=False, place=21)  # the last product of an absolute value
     totals = combine([job.result().totals for job in jobs]).view(np.int64)
     assert not np.array_equal(METHOD.decode(totals, 3, {}), honest)
 

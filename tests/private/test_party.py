@@ -1,5 +1,6 @@
 """Three party processes: a whole valuation with fifty owner processes, and everything that can go wrong."""
 
+import json
 import multiprocessing
 import os
 import re
@@ -222,6 +223,33 @@ def test_a_party_that_sends_rubbish_or_nothing_ends_in_a_failure(tmp_path, kind)
         for name in data:
             with pytest.raises(PartyError, match=r"the session is (failed|computing)"):
                 OwnerSide(roster, market.session, name, market.tokens[name]).collect()
+
+
+class TwoFaced(Party):
+    """A party that tells one of the others, and not the third, that it lacks an owner."""
+
+    def wire(self, session):
+        sound = super().wire(session)
+        send = sound.send
+
+        def told(to, label, content):
+            if label == "exchange" and to == 2 and b"owner 0" in content:
+                said = json.loads(content)
+                del said["owner 0"]
+                content = json.dumps(said).encode()
+            send(to, label, content)
+
+        sound.send = told
+        return sound
+
+
+def test_a_party_that_tells_two_stories_is_found_out(tmp_path):
+    data = data_of(5)
+    with parties(tmp_path, patience=5.0, kinds=(Party, TwoFaced, Party)) as (roster, own, _):
+        market, parts = opened(roster, own, data)
+        send_shares(roster, market.session, {name: parts[name] for name in list(parts)[:-1]})
+        with pytest.raises(PartyError, match="the parties disagree on who takes part"):
+            market.compute()
 
 
 def own_process(folder, session, name, token, data, found):
