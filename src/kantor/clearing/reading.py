@@ -52,8 +52,9 @@ def clearing_from_json(
     _same_bids(stated, bids, file)
     try:
         return _clearing(stated, bids, _rows(stated, bids, file), mechanism)
-    except InputError:
-        raise
+    except InputError as fault:
+        where = {"file": file} | fault.where
+        raise InputError(fault.problem, remedy=fault.remedy, value=fault.value, **where) from fault
     except (KeyError, TypeError, ValueError) as fault:
         raise InputError(f"this is not a whole clearing ({fault!r})", remedy=_OURS, file=file) from fault
 
