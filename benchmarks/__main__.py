@@ -17,6 +17,7 @@ import kantor
 from benchmarks import (
     against_misocp,
     budgeted,
+    clock_value,
     equal_sizes,
     growth,
     joint,
@@ -32,6 +33,7 @@ CLAIMS = {
     "Coalitions and Shapley values of 20 owners": shapley,
     "A joint market of a million owners, and its prices": joint,
     "Budgeted markets of 10,000 and 100,000 owners": budgeted,
+    "What a hard budget costs": clock_value,
     "Eight owners, against the paper's program": against_misocp,
     "Time against the number of owners": growth,
     "Noise that is safe in floating point": safe_noise,
