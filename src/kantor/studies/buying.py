@@ -1,8 +1,8 @@
 """Purchases in many trials at once, by looking at every coalition.
 
-Clearing one market is `kantor.clear`. Here hundreds of small markets are cleared for every point of a curve, so they stand
-in tables (a row for each trial, a column for each coalition), and a mechanism is what it minimises and what it allows.
-tests/studies/test_buying.py plays the tables against `kantor.clear` and `kantor.baselines`, market by market.
+Clearing one market is `kantor.clear`. Here hundreds of small markets are cleared for every point of a curve, so they
+stand in tables (a row for each trial, a column for each coalition), and a mechanism is what it minimises and what it
+allows. tests/studies/test_buying.py plays the tables against `kantor.clear` and `kantor.baselines`, market by market.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from kantor.studies.populations import Population
 from kantor.valuation.hoeffding import Correction, coefficient
 from kantor.valuation.hoeffding import Population as Kind
 
-__all__ = ["CONFIDENCE", "Purchases", "bounds", "buy", "endogenous", "exogenous", "joint", "within"]
+__all__ = ["CONFIDENCE", "KINDS", "Purchases", "bounds", "buy", "endogenous", "exogenous", "joint", "within"]
 
 Purchases = npt.NDArray[np.int64]
 """The coalition bought in each trial; -1 where nothing is."""
 
 CONFIDENCE = 0.95
+
+KINDS: dict[str, Kind] = {"FIN": "finite", "INF": "infinite"}
+"""The bounds by their names in the paper."""
 
 
 def bounds(
@@ -64,6 +67,6 @@ def _least(objective: Vector, allowed: Any) -> Purchases:
     return np.where(np.isfinite(held[np.arange(chosen.size), chosen]), chosen, -1)
 
 
-def buy(values: Vector, chosen: Purchases, nothing: Any) -> Vector:
+def buy(values: npt.NDArray[Any], chosen: Purchases, nothing: Any) -> Vector:
     """What the purchases are worth by this table; `nothing` where nothing was bought."""
     return np.where(chosen >= 0, values[np.arange(chosen.size), chosen], nothing)

@@ -1,7 +1,7 @@
 """Figures drawn from their tables alone.
 
-A table says which panels there are and what is in them; the figure's layout says how they are placed, drawn and labelled. Nothing
-is calculated here, so that a figure can be drawn again from a CSV file that somebody else made.
+A table says which panels there are and what is in them; the figure's layout says how they are placed, drawn and
+labelled. Nothing is calculated here, so that a figure can be drawn again from a CSV file that somebody else made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kantor.studies.frames import BOX, Curves
 from kantor.studies.style import FONT, NAMES, SETTINGS, style_of
 from kantor.writing import replacing
 
-__all__ = ["draw", "save"]
+__all__ = ["draw", "require_matplotlib", "save"]
 
 _WIDTH, _HEIGHT = 3.3, 2.6
 _CELL = 0.19
@@ -33,12 +33,19 @@ def draw(figure: Figure, curves: Curves, described: bool = False) -> Any:
 
         rows, columns = len(figure.grid), max(map(len, figure.grid))
         heights = [max(_height(figure.panel(name), curves, name) for name in row) for row in figure.grid]
-        widths = [max(_width(figure.panel(row[k]), curves, row[k]) for row in figure.grid if k < len(row)) for k in range(columns)]
+        widths = [
+            max(_width(figure.panel(row[k]), curves, row[k]) for row in figure.grid if k < len(row))
+            for k in range(columns)
+        ]
         canvas = Canvas(figsize=(sum(widths) + 1.2, sum(heights) + 0.4), layout="constrained")
-        grid = canvas.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": heights, "width_ratios": widths})
+        grid = canvas.subplots(
+            rows, columns, squeeze=False, gridspec_kw={"height_ratios": heights, "width_ratios": widths}
+        )
         for place, row in enumerate(figure.grid):
             _draw_row(figure, curves, row, list(grid[place]))
-        canvas.suptitle(f"{figure.title}{' (as described)' if described else ''}", fontsize=FONT + 2.5, fontweight="bold")
+        canvas.suptitle(
+            f"{figure.title}{' (as described)' if described else ''}", fontsize=FONT + 2.5, fontweight="bold"
+        )
         return canvas
 
 
@@ -53,13 +60,18 @@ def save(canvas: Any, path: Path, provenance: str) -> None:
         canvas.savefig(temporary, **options)
 
 
-@contextmanager
-def _style() -> Iterator[None]:
+def require_matplotlib() -> Any:
+    """The optional library that draws; an error that says how to get it."""
     try:
-        from matplotlib import rc_context
+        import matplotlib as mpl
     except ImportError as missing:
         raise MissingExtraError("A study's figure", "matplotlib", "figures") from missing
-    with rc_context(SETTINGS):
+    return mpl
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with require_matplotlib().rc_context(SETTINGS):
         yield
 
 
@@ -72,19 +84,29 @@ def _width(panel: Panel, curves: Curves, name: str) -> float:
 
 
 def _draw_row(figure: Figure, curves: Curves, row: tuple[str, ...], axes: list[Any]) -> None:
-    alike = len({figure.panel(name).title for name in row}) == 1
+    alike = len({(panel.kind, panel.x, panel.y) for panel in map(figure.panel, row)}) == 1
     for place, name in enumerate(row):
         panel = figure.panel(name)
         _DRAW[panel.kind](axes[place], curves, name, panel)
         _label(axes[place], panel, name, first=place == 0 or not alike)
-        if panel.kind not in ("heat", "boxes") and (place == len(row) - 1 or not alike):
-            axes[place].legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+        if place == len(row) - 1 or not alike:
+            _explain(panel, axes[: len(row)] if alike else [axes[place]])
     if alike and figure.panel(row[0]).kind in ("lines", "dots"):
         low, high = zip(*(each.get_ylim() for each in axes[: len(row)]), strict=True)
         for each in axes[: len(row)]:
             each.set_ylim(min(low), max(high))
     for spare in axes[len(row) :]:
         spare.set_axis_off()
+
+
+def _explain(panel: Panel, axes: list[Any]) -> None:
+    """A legend, or a scale of colours, to the right of panels that are drawn alike."""
+    if panel.kind != "heat":
+        axes[-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+        return
+    bar = axes[-1].figure.colorbar(axes[-1].images[0], ax=axes, shrink=0.9, pad=0.01, aspect=15)
+    if panel.options.get("binary"):
+        bar.set_ticks([0.25, 0.75], labels=["no", "yes"])
 
 
 def _label(axes: Any, panel: Panel, name: str, first: bool) -> None:
@@ -143,22 +165,24 @@ def _draw_heat(axes: Any, curves: Curves, name: str, panel: Panel) -> None:
     from matplotlib.colors import ListedColormap
 
     names = curves.names(name)
-    across = sorted({(x, label) for curve in names for x, label in zip(curves(name, curve, "x"), curves(name, curve, "xlabel"), strict=True)})
+    across = sorted(
+        {
+            (x, label)
+            for curve in names
+            for x, label in zip(curves(name, curve, "x"), curves(name, curve, "xlabel"), strict=True)
+        }
+    )
     table = np.full((len(names), len(across)), np.nan)
     for place, curve in enumerate(names):
         table[place, curves(name, curve, "x").astype(int)] = curves(name, curve)
     binary = panel.options.get("binary", False)
-    low = 0.0 if binary else max(panel.options.get("low", table.min()), min(0.0, float(np.nanmin(table))))
-    high = 1.0 if binary else panel.options.get("high", float(np.nanmax(table)))
+    low, high = (0.0, 1.0) if binary else panel.options["range"]
     colours = ListedColormap(["#D55E00", "#56B4E9"]) if binary else "cividis"
-    image = axes.imshow(table, cmap=colours, vmin=low, vmax=high, aspect="auto")
+    axes.imshow(table, cmap=colours, vmin=low, vmax=high, aspect="auto")
     small = FONT - 2 if len(names) > 8 else FONT - 1
     axes.set_xticks(range(len(across)), [label for _, label in across], rotation=90, fontsize=small)
     axes.set_yticks(range(len(names)), names, fontsize=small)
     axes.grid(visible=False)
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)
-    if binary:
-        bar.set_ticks([0.25, 0.75], labels=["no", "yes"])
     if panel.options.get("numbers"):
         _write_numbers(axes, table, 0.5 * (low + high))
 
@@ -170,7 +194,7 @@ def _write_numbers(axes: Any, table: Any, middle: float) -> None:
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=size)
 
 
-def _draw_boxes(axes: Any, curves: Curves, name: str, panel: Panel) -> None:
+def _draw_boxes(axes: Any, curves: Curves, name: str, _panel: Panel) -> None:
     names = curves.names(name)
     boxes = []
     for curve in names:
@@ -190,10 +214,9 @@ def _draw_boxes(axes: Any, curves: Curves, name: str, panel: Panel) -> None:
         meanprops={"color": "#D55E00", "linestyle": "-", "linewidth": 1.6},
     )
     axes.set_xticklabels(names, rotation=60, ha="right", rotation_mode="anchor")
-    axes.legend([parts["means"][0], parts["medians"][0]], ["mean", "median"], **_CORNER)
+    parts["means"][0].set_label("mean")
+    parts["medians"][0].set_label("median")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(panel.y)
 
 
-_CORNER = {"loc": "upper left", "ncols": 2, "bbox_to_anchor": (0.0, 1.0), "handlelength": 1.2, "columnspacing": 0.8}
 _DRAW = {"lines": _draw_lines, "dots": _draw_dots, "scatter": _draw_scatter, "heat": _draw_heat, "boxes": _draw_boxes}

@@ -1,8 +1,8 @@
 """What a figure of the case study is: a calculation, a layout, and what the paper says about it.
 
-A figure calculates a table (`kantor.studies.frames`) from a case. Its layout says how panels are placed and drawn, and knows no
-number. Its claims are the paper's statements in our words, each decided by the table; its differences are the places
-where the published run and the text part ways, each measured by comparing the two variants' tables.
+A figure calculates a table (`kantor.studies.frames`) from a case. Its layout says how panels are placed and drawn,
+and knows no number. Its claims are the paper's statements in our words, each decided by the table; its differences
+are the places where the published run and the text part ways, each measured by comparing the two variants' tables.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kantor.studies.frames import Curves
 from kantor.studies.metrics import Values
+from kantor.studies.normal_values import normal_values
 from kantor.studies.populations import Family, Population, population
 from kantor.studies.setting import Setting
+from kantor.studies.store import keep, recall, valued_block
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,11 +47,14 @@ class Case:
         return self._known[family]
 
     def _value(self, family: Family) -> Values:
-        from kantor.studies.normal_values import normal_values
-        from kantor.studies.store import stored_values
-
         owners = population(self.setting)
-        return normal_values(owners) if family == "gaussian" else stored_values(owners, family, self)
+        if family == "gaussian":
+            return normal_values(owners)
+        table = recall(self.store, self.setting, family)
+        if table is None:
+            table = valued_block(self.setting, family, 0, self.setting.trials)
+            keep(self.store, self.setting, family, table)
+        return Values(owners, table)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Difference:
-    """A place where text and published run part ways: both, how far apart that takes the results, and where to see it."""
+    """A place where text and published run part ways: both, how far apart the results are, and where to see it."""
 
     text: str
     run: str
@@ -95,8 +100,8 @@ class Figure:
     differences: Callable[[Curves, Curves], list[Difference]] = lambda _published, _described: []
     note: str = ""
     """What else a reader has to know, such as where sampling is cheaper than in the published run."""
-    paper: bool = True
-    """Whether it is a figure of the paper."""
+    sampled: bool = False
+    """Whether it needs the families that are valued from samples."""
 
     def panel(self, name: str) -> Panel:
         """How a panel is drawn."""

@@ -1,8 +1,8 @@
 """Figures as tidy tables: a row for each point, with the columns figure, panel, curve, x, y.
 
-Where an axis is categorical, `xlabel` stands beside the numeric x; where a curve has a band, `lower` and `upper` follow y.
-Boxes have mean, q1, median, q3, lo and hi in place of y: quartiles, and whiskers that reach to the last value within
-1.5 interquartile ranges of the box.
+Where an axis is categorical, `xlabel` stands beside the numeric x; where a curve has a band, `lower` and `upper`
+follow y. Boxes have mean, q1, median, q3, lo and hi in place of y: quartiles, and whiskers that reach to the last
+value within 1.5 interquartile ranges of the box.
 """
 
 from __future__ import annotations
@@ -111,5 +111,7 @@ def read_frame(path: Path) -> pl.DataFrame:
         return pl.read_csv(path, schema_overrides={"panel": pl.String, "curve": pl.String}, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as fault:
         raise InputError(
-            f"the figure's table cannot be read ({fault})", remedy="Run `kantor study` for this figure again.", file=path
+            f"the figure's table cannot be read ({fault})",
+            remedy="Run `kantor study` for this figure again.",
+            file=path,
         ) from fault

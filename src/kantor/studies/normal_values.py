@@ -1,8 +1,9 @@
 """The 17 metrics of normal coalitions, in closed form where there is one and all trials at once.
 
-A coalition P of normal owners is Normal(mean of alpha, sqrt(sum of beta^2)/n), the target is the same of everybody, so a
-metric is a function of four numbers. The Kolmogorov-Smirnov distance is exact (the published run estimated it from
-two samples of 10,000, ten times over); total variation and Jensen-Shannon are sums over 1,000 points, as published.
+A coalition P of normal owners is Normal(mean of alpha, sqrt(sum of beta^2)/n), the target is the same of everybody,
+so a metric is a function of four numbers. The Kolmogorov-Smirnov distance is exact (the published run estimated it
+from two samples of 10,000, ten times over); total variation and Jensen-Shannon are sums over 1,000 points, as
+published.
 """
 
 from __future__ import annotations

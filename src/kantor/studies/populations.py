@@ -1,11 +1,11 @@
 """The case study's populations: owners who hold location-scale distributions, in many independent trials.
 
-Owner i of trial r has the location alpha ~ U(10, 16) and the scale beta ~ U(1, 3), drawn as the published run drew them:
-NumPy's legacy generator, all locations first, then all scales. The three families (normal, uniform, exponential)
-share the draws; location and scale are `loc` and `scale` of the SciPy distribution of that name.
+Owner i of trial r has the location alpha ~ U(10, 16) and the scale beta ~ U(1, 3), drawn as the published run drew
+them: NumPy's legacy generator, all locations first, then all scales. The three families (normal, uniform,
+exponential) share the draws; location and scale are `loc` and `scale` of the SciPy distribution of that name.
 
-Coalitions stand in the table's order: by size, then lexicographically, so that the first N are the single owners and the
-last is everybody, whose aggregate is the target.
+Coalitions stand in the table's order: by size, then lexicographically, so that the first N are the single owners and
+the last is everybody, whose aggregate is the target.
 """
 
 from __future__ import annotations
@@ -73,6 +73,6 @@ def population(setting: Setting) -> Population:
     >>> population(Setting(trials=1)).location.round(2)[0, :3].tolist()
     [11.04, 13.11, 13.8]
     """
-    draws = np.random.RandomState(setting.seed)  # noqa: NPY002  the published run's generator
+    draws = np.random.RandomState(setting.seed)
     shape = setting.trials, setting.owners
     return Population(draws.uniform(10, 16, shape), draws.uniform(1, 3, shape))

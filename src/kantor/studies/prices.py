@@ -1,8 +1,8 @@
 """Reserve prices with a given correlation to something else, as the published run made them.
 
-Uniform draws are made orthogonal to the vector x that prices are to be correlated with, a multiple of x is added, and the
-result is moved and stretched to run from 0.1 to 0.9 exactly. So every trial has one owner at 0.1 and one at 0.9, and
-with the generator seeded anew each time every trial has the same draws. Prices are then multiplied by their upper
+Uniform draws are made orthogonal to the vector x that prices are to be correlated with, a multiple of x is added, and
+the result is moved and stretched to run from 0.1 to 0.9 exactly. So every trial has one owner at 0.1 and one at 0.9,
+and with the generator seeded anew each time every trial has the same draws. Prices are then multiplied by their upper
 bound; as they are believed to be uniform from 0 to that bound, the virtual cost is twice the price.
 """
 
@@ -24,7 +24,7 @@ def correlated_prices(x: Vector, correlation: float, seed: int) -> Vector:
     >>> correlated_prices(np.array([1.0, 2.0, 4.0]), 0.999, 1345).round(3).tolist()
     [0.1, 0.352, 0.9]
     """
-    draws = np.random.RandomState(seed).uniform(0, 1, x.size)  # noqa: NPY002  the published run's generator
+    draws = np.random.RandomState(seed).uniform(0, 1, x.size)
     with np.errstate(divide="ignore", invalid="ignore"):
         along, free = _standard(x), _standard(draws)
         free = free - along * (free @ along) / (along @ along)

@@ -1,9 +1,9 @@
 """The 17 metrics of uniform and exponential coalitions, from samples.
 
-Each owner draws 10,000 numbers once a trial, and a coalition is the sample-wise mean of its members' draws. (The published
-run redraws its owners for every coalition; the difference is sampling error.) Everything follows from two sorted
-samples: W is the mean gap between them, Kolmogorov-Smirnov the largest difference in ranks, and expected absolute
-differences come from prefix sums.
+Each owner draws 10,000 numbers once a trial, and a coalition is the sample-wise mean of its members' draws. (The
+published run redraws its owners for every coalition; the difference is sampling error.) Everything follows from two
+sorted samples: W is the mean gap between them, Kolmogorov-Smirnov the largest difference in ranks, and expected
+absolute differences come from prefix sums.
 
 Kullback-Leibler, total variation and Jensen-Shannon need densities, which are estimated with Gaussian kernels (Scott's
 rule) on a grid of width 1, as published. Far from a narrow target its estimated density is 0 in a float, and

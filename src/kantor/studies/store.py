@@ -1,67 +1,63 @@
 """Valuations that take long are kept in a folder, so that several figures and a resumed run need not repeat them.
 
-A trial's samples depend on the seed, the family and the trial's number alone. Trials are valued in parallel where a pool of
-processes is given, and the whole is written in one piece when all are there.
+A trial's samples depend on the seed, the family and the trial's number alone, so that blocks of trials can be valued
+apart, in any order and in several processes, and give the same table.
 """
 
 from __future__ import annotations
 
 import zipfile
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kantor.owners.distributions import Vector
-from kantor.studies.metrics import Values
-from kantor.studies.populations import Family, Population
+from kantor.studies.metrics import METRICS
+from kantor.studies.populations import Family, Population, population
 from kantor.studies.sampled_values import DRAWS, sampled_values
+from kantor.studies.setting import Setting
 from kantor.writing import make_folder, replacing
 
-if TYPE_CHECKING:
-    from kantor.studies.figure import Case
+__all__ = ["blocks", "keep", "recall", "valued_block"]
 
-__all__ = ["FOLDER", "block_values", "stored_values"]
-
-FOLDER = ".valuations"
-"""Where `kantor study` keeps them, inside the folder of results."""
+_FOLDER = ".valuations"
+_TRIALS = 5
 
 
-def stored_values(owners: Population, family: Family, case: Case) -> Values:
-    """The values of sampled coalitions: from the store if they are there, and into it if they are not."""
-    path = _path(case, family)
-    table = None if path is None else _read(path, (owners.trials, len(owners.members)))
-    if table is None:
-        found = sampled_values(owners, family, case.setting.seed)
-        table = found.table
-        if path is not None:
-            _write(path, table)
-    return Values(owners, table)
+def blocks(setting: Setting) -> list[tuple[int, int]]:
+    """The first trial of every block and the one after its last."""
+    return [(start, min(start + _TRIALS, setting.trials)) for start in range(0, setting.trials, _TRIALS)]
 
 
-def block_values(case: Case, family: Family, pool: Executor | None, jobs: int) -> list[str]:
-    """Fill the store in parallel; the families still to be valued are returned as they are done."""
-    raise NotImplementedError((case, family, pool, jobs))
+def valued_block(setting: Setting, family: Family, first: int, last: int) -> Vector:
+    """The table of some trials: trials x coalitions x metrics."""
+    owners = population(setting)
+    part = Population(owners.location[first:last], owners.scale[first:last])
+    return sampled_values(part, family, setting.seed, first).table
 
 
-def _path(case: Case, family: Family) -> Path | None:
-    if case.store is None:
+def recall(folder: Path | None, setting: Setting, family: Family) -> Vector | None:
+    """The table of all trials, if the folder has it whole."""
+    if folder is None:
         return None
-    setting = case.setting
-    return case.store / f"{family}-{setting.trials}x{setting.owners}-{setting.seed}-{DRAWS}.npz"
-
-
-def _read(path: Path, shape: tuple[int, int]) -> Vector | None:
     try:
-        with np.load(path) as file:
+        with np.load(_path(folder, setting, family)) as file:
             table = np.asarray(file["table"])
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
-        return None
-    return table if table.shape[:2] == shape else None
+        return None  # not there, or not whole: it is valued again
+    whole = setting.trials, 2**setting.owners - 1, len(METRICS)
+    return table if table.shape == whole else None
 
 
-def _write(path: Path, table: Vector) -> None:
+def keep(folder: Path | None, setting: Setting, family: Family, table: Vector) -> None:
+    """Write the table of all trials, where there is a folder."""
+    if folder is None:
+        return
+    path = _path(folder, setting, family)
     make_folder(path.parent)
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, table=table)
+
+
+def _path(folder: Path, setting: Setting, family: Family) -> Path:
+    return folder / _FOLDER / f"{family}-{setting.trials}x{setting.owners}-{setting.seed}-{DRAWS}.npz"

@@ -1,7 +1,7 @@
 """One look for all figures: the same colour, marker and line for a name wherever it appears.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; marker and line differ as well, so
-that a figure survives a grey printer. Confidences and quantile levels are steps of one scale.
+Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart; marker and line differ
+as well, so that a figure survives a grey printer. Confidences and quantile levels are steps of one scale.
 """
 
 from __future__ import annotations
@@ -90,4 +90,4 @@ def _is_step(name: str) -> bool:
 def _scale(place: int, count: int) -> Any:
     from matplotlib import colormaps
 
-    return colormaps["viridis"](0.95 * place / max(1, count - 1))
+    return colormaps["viridis"](0.86 * place / max(1, count - 1))

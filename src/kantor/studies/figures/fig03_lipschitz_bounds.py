@@ -86,6 +86,7 @@ FIGURE = Figure(
     name="fig03",
     title="Lipschitz bounds",
     compute=compute,
+    sampled=True,
     grid=(tuple(f"mean/{family}" for family in FAMILIES), tuple(f"scatter/{family}" for family in FAMILIES)),
     panels={
         "mean": Panel("mean of all coalitions", "coalition size", "excess loss / K"),

@@ -1,10 +1,11 @@
 """Figure 4: which distance ranks coalitions as a task does?
 
-For each trial the 17 metrics of all coalitions are correlated (Pearson), and correlations averaged over trials. Below: for a
-target metric and another one as source, whether W correlates at least as well with the target as the source does.
+For each trial the 17 metrics of all coalitions are correlated (Pearson), and correlations averaged over trials.
+Below: for a target metric and another one as source, whether W correlates at least as well with the target as the
+source does.
 
-Where Kullback-Leibler is infinite, the coalition is left out of its correlations. The panels "undefined" count these, by
-coalition size and as a share.
+Where Kullback-Leibler is infinite, the coalition is left out of its correlations. The panels "undefined" count these,
+by coalition size and as a share.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _correlations(rows: Vector) -> Vector:
 def _pearson(rows: Vector) -> Vector:
     if len(rows) < 3:
         return np.full((rows.shape[1], rows.shape[1]), np.nan)
-    return np.corrcoef(rows.T)
+    return np.asarray(np.corrcoef(rows.T))
 
 
 def claims(curves: Curves) -> list[Claim]:
@@ -128,13 +129,14 @@ FIGURE = Figure(
     name="fig04",
     title="Task correlations",
     compute=compute,
+    sampled=True,
     grid=tuple(tuple(f"{row}/{family}" for family in FAMILIES) for row in ("correlation", "better", "undefined")),
     panels={
-        "correlation": Panel("mean correlation", "source", "target", "heat", {"low": -1.0, "high": 1.0}),
+        "correlation": Panel("mean correlation", "source", "target", "heat", {"range": (0.0, 1.0)}),
         "better": Panel("W at least as good", "source", "target", "heat", {"binary": True}),
         "undefined": Panel("KLD undefined", "coalition size", "share of coalitions"),
     },
     claims=claims,
-    note="Kolmogorov-Smirnov of normals is exact here, the published run estimates it from samples. Coalitions whose KLD "
-    "is infinite are left out of KLD's correlations and counted in the bottom row.",
+    note="Kolmogorov-Smirnov of normals is exact here, the published run estimates it from samples. Coalitions whose "
+    "KLD is infinite are left out of KLD's correlations and counted in the bottom row.",
 )

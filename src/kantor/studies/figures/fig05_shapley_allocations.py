@@ -1,7 +1,7 @@
 """Figure 5: how would each metric divide the value of the data among its owners?
 
-Exact Shapley values of V(P) = max over coalitions - value of P, divided by their sum, for normal data. First trial: the shares by
-distance and by loss. Mean over trials: how far the shares by a distance are from those by a loss.
+Exact Shapley values of V(P) = max over coalitions - value of P, divided by their sum, for normal data. First trial:
+the shares by distance and by loss. Mean over trials: how far the shares by a distance are from those by a loss.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ FIGURE = Figure(
     panels={
         "distances": Panel("shares by distance, one trial", "owner", "share of the value", "dots"),
         "losses": Panel("shares by loss, one trial", "owner", "share of the value", "dots"),
-        "misallocation": Panel("mean mis-allocation", "loss", "distance", "heat", {"low": 0.0, "numbers": True}),
+        "misallocation": Panel(
+            "mean mis-allocation", "loss", "distance", "heat", {"range": (0.0, 0.6), "numbers": True}
+        ),
     },
     claims=claims,
 )

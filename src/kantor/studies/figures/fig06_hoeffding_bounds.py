@@ -1,7 +1,7 @@
 """Figure 6: what the Hoeffding bounds say of a coalition's distance, and what it is.
 
-Means over trials and coalitions of a size, for each family: W itself (the band runs from the least to the greatest of all
-coalitions), and the bounds of an infinite (INF) and a finite population (FIN), at seven confidences.
+Means over trials and coalitions of a size, for each family: W itself (the band runs from the least to the greatest of
+all coalitions), and the bounds of an infinite (INF) and a finite population (FIN), at seven confidences.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from kantor.owners.distributions import Vector
-from kantor.studies.buying import CONFIDENCE, bounds
+from kantor.studies.buying import CONFIDENCE, KINDS, bounds
 from kantor.studies.figure import Case, Claim, Difference, Figure, Panel
 from kantor.studies.frames import Curves, Tidy
 from kantor.studies.metrics import Values
 from kantor.studies.populations import FAMILIES
 from kantor.studies.setting import Setting
-from kantor.valuation.hoeffding import Population
+from kantor.valuation.hoeffding import Correction, Population
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +30,7 @@ _CONFIDENCES = (0.99, 0.95, 0.9, 0.75, 0.5, 0.25, 0.1)
 
 def bounds_of(values: Values, setting: Setting, kind: Population, confidence: float = CONFIDENCE) -> Vector:
     """Every coalition's bound: with N - 1 under the root as published, with N as Theorem 2 is printed."""
-    correction = "theorem" if setting.described else "program"
+    correction: Correction = "theorem" if setting.described else "program"
     return bounds(values.population, values.alone("W"), kind, confidence, correction)
 
 
@@ -44,8 +45,7 @@ def compute(case: Case) -> pl.DataFrame:
         tidy.add(f"average/{family}", "W", shown, _by_size(apart, sizes), band=(band[0], band[1]))
         tidy.add(f"average/{family}", "INF", shown, _by_size(bounds_of(values, setting, "infinite"), sizes))
         tidy.add(f"average/{family}", "FIN", shown, _by_size(bounds_of(values, setting, "finite"), sizes))
-    kinds: tuple[tuple[str, Population], ...] = (("delta-inf", "infinite"), ("delta-fin", "finite"))
-    for panel, kind in kinds:
+    for panel, kind in (("delta-inf", KINDS["INF"]), ("delta-fin", KINDS["FIN"])):
         for family in FAMILIES:
             values = case.values(family)
             sizes = values.population.sizes
@@ -55,7 +55,7 @@ def compute(case: Case) -> pl.DataFrame:
     return tidy.frame()
 
 
-def _by_size(table: Vector, sizes: Vector) -> list[float]:
+def _by_size(table: Vector, sizes: npt.NDArray[np.int64]) -> list[float]:
     return [float(table[:, sizes == n].mean()) for n in np.unique(sizes)]
 
 
@@ -98,6 +98,7 @@ FIGURE = Figure(
     name="fig06",
     title="Hoeffding bounds",
     compute=compute,
+    sampled=True,
     grid=tuple(tuple(f"{panel}/{family}" for family in FAMILIES) for panel in ("average", "delta-inf", "delta-fin")),
     panels={
         "average": Panel("confidence 0.95", "coalition size", "distance"),

@@ -1,11 +1,11 @@
 """Figure 8: what a fixed budget buys, by six mechanisms, for three correlations of price and distance.
 
-RAND and CEN see every coalition's W and pay what owners ask; FIN and INF minimise their bound with virtual costs within the
-budget; SMQ and PTAS are the published rules (`kantor.baselines`). Lines are means over trials, the bands of the two
-benchmarks run from the 10 % to the 90 % quantile (as described: 95 % intervals of the mean).
+RAND and CEN see every coalition's W and pay what owners ask; FIN and INF minimise their bound with virtual costs
+within the budget; SMQ and PTAS are the published rules (`kantor.baselines`). Lines are means over trials, the bands
+of the two benchmarks run from the 10 % to the 90 % quantile (as described: 95 % intervals of the mean).
 
-The published run drew its prices without a recorded seed: with ours curves agree in shape and within sampling error. Who buys
-nothing is counted with the trial's largest W. A mechanism of one's own joins in:
+The published run drew its prices without a recorded seed: with ours curves agree in shape and within sampling error.
+Who buys nothing is counted with the trial's largest W. A mechanism of one's own joins in:
 
     kt.studies.frame("fig08", mechanisms={"MINE": lambda budget: Mine(budget=budget)})
 """
@@ -23,7 +23,7 @@ from kantor.clearing.baselines import ptas_prices, smq_offers
 from kantor.clearing.clear import clear
 from kantor.clearing.mechanisms import Mechanism
 from kantor.owners.distributions import Vector
-from kantor.studies.buying import Purchases, bounds, buy, exogenous, within
+from kantor.studies.buying import KINDS, Purchases, bounds, buy, exogenous, within
 from kantor.studies.figure import Case, Claim, Difference, Figure, Panel
 from kantor.studies.frames import Curves, Tidy
 from kantor.studies.metrics import Values
@@ -51,7 +51,9 @@ def compute(case: Case, mechanisms: Mapping[str, Made] | None = None) -> pl.Data
     budgets = budgets_of(case.setting.owners)
     market = _Market(values)
     found = {
-        rho: market.purchases(prices_of_all(values.alone("W"), correlation, case.setting.seed), budgets, mechanisms or {})
+        rho: market.purchases(
+            prices_of_all(values.alone("W"), correlation, case.setting.seed), budgets, mechanisms or {}
+        )
         for rho, correlation in CORRELATIONS.items()
     }
     for place, panel in enumerate(("wd", "number")):
@@ -77,7 +79,7 @@ class _Market:
     def __init__(self, values: Values) -> None:
         self.people = values.population
         self.true, self.alone = values.of("W"), values.alone("W")
-        self.bounds = {name: bounds(self.people, self.alone, kind) for name, kind in (("FIN", "finite"), ("INF", "infinite"))}  # type: ignore[arg-type]
+        self.bounds = {name: bounds(self.people, self.alone, kind) for name, kind in KINDS.items()}
         self._offers: dict[float, Vector] = {}
 
     def purchases(
@@ -153,7 +155,10 @@ def claims(curves: Curves) -> list[Claim]:
     found.append(
         Claim(
             "FIN is stable across correlations",
-            bool(max(fin) - min(fin) < max(average[rho, "SMQ"] for rho in CORRELATIONS) - min(average[rho, "SMQ"] for rho in CORRELATIONS)),
+            bool(
+                max(fin) - min(fin)
+                < max(average[rho, "SMQ"] for rho in CORRELATIONS) - min(average[rho, "SMQ"] for rho in CORRELATIONS)
+            ),
             f"mean W {', '.join(f'{v:.3f}' for v in fin)}, {', '.join(f'{100 * s:.0f} %' for s in shares)} of the way "
             "from CEN to RAND, for rho = -1, 0, 1",
         )
@@ -199,7 +204,9 @@ def _list(numbers: Vector) -> str:
 
 def differences(published: Curves, described: Curves) -> list[Difference]:
     """Bands, and how prices were drawn."""
-    width = [float((c("wd/rho=0", "RAND", "upper") - c("wd/rho=0", "RAND", "lower")).mean()) for c in (published, described)]
+    width = [
+        float((c("wd/rho=0", "RAND", "upper") - c("wd/rho=0", "RAND", "lower")).mean()) for c in (published, described)
+    ]
     return [
         Difference(
             "bands are 95 % confidence intervals",

@@ -1,8 +1,8 @@
 """Figure 9: the same purchases with each of the five distances in the place of W.
 
-CEN takes the coalition with the least distance, FIN the one with the least bound on it. A purchase is judged by the loss it
-saves: 1 - excess / the largest excess of the trial's coalitions. As published CEN is judged by RMSE, and FIN by the mean
-over eleven losses (RMSE and all after it in the table of metrics); as described both are judged by RMSE.
+CEN takes the coalition with the least distance, FIN the one with the least bound on it. A purchase is judged by the
+loss it saves: 1 - excess / the largest excess of the trial's coalitions. As published CEN is judged by RMSE, and FIN
+by the mean over eleven losses (RMSE and all after it in the table of metrics); as described both are judged by RMSE.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def differences(published: Curves, described: Curves) -> list[Difference]:
         Difference(
             "FIN's purchases are judged by RMSE",
             "they are judged by the mean over eleven losses (those from RMSE on; only MAE is left out)",
-            f"up to {100 * max(gap):.1f} points of the saved loss, {100 * float(np.mean(gap)):.1f} on average over curves",
+            f"up to {100 * max(gap):.1f} points of the saved loss, {100 * float(np.mean(gap)):.1f} on average",
             "fig09 fin/…",
         )
     ]

@@ -1,12 +1,12 @@
 """Figure 10: should an owner be valued by its noise, by its data, or by both?
 
-Owners add Gaussian noise for their own privacy budgets, epsilon ~ U(0.1, upper end). FIN buys with a fifth of the largest
-budget, valuing owners in four ways: by 1/epsilon alone, by W alone, by the exact W of the noisy owner against the noisy
-target, and by the upper bound W + W of the noise. Shown is the logarithm of the mean RMSE between the noisy coalition
-and the noisy target.
+Owners add Gaussian noise for their own privacy budgets, epsilon ~ U(0.1, upper end). FIN buys with a fifth of the
+largest budget, valuing owners in four ways: by 1/epsilon alone, by W alone, by the exact W of the noisy owner against
+the noisy target, and by the upper bound W + W of the noise. Shown is the logarithm of the mean RMSE between the noisy
+coalition and the noisy target.
 
-Where all epsilon are alike no price is correlated with them, prices are not numbers, nothing is bought, and the trial counts with
-its largest RMSE: that is the first point of every curve as published.
+Where all epsilon are alike no price is correlated with them, prices are not numbers, nothing is bought, and the trial
+counts with its largest RMSE: that is the first point of every curve as published.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _draws(setting: Setting) -> tuple[Vector, Vector]:
     shape = setting.trials, len(CORRELATIONS), _ENDS.size, setting.owners
     epsilon, prices = np.empty(shape), np.empty(shape)
     least = 0.0 if setting.described else 0.1
-    draws = np.random.RandomState(setting.seed)  # noqa: NPY002  the published run's generator
+    draws = np.random.RandomState(setting.seed)
     for trial in range(setting.trials):
         for k, correlation in enumerate(CORRELATIONS.values()):
             for j, end in enumerate(_ENDS):
@@ -104,7 +104,10 @@ def claims(curves: Curves) -> list[Claim]:
             )
         )
     for name, said in (("bound", "the upper bound"), ("exact", "the exact distance")):
-        lead = [curves(rho, name)[1:].mean() - min(curves(rho, n)[1:].mean() for n in ("epsilon", "W")) for rho in CORRELATIONS]
+        lead = [
+            curves(rho, name)[1:].mean() - min(curves(rho, n)[1:].mean() for n in ("epsilon", "W"))
+            for rho in CORRELATIONS
+        ]
         found.append(
             Claim(
                 f"{said} of data and noise together is better than either alone, at every correlation",

@@ -1,8 +1,8 @@
 """Figure 11: three objectives in one market, as reserve prices rise.
 
-First trial, median estimation, FIN. Joint, endogenous, and exogenous with the reference budget as its budget: the loss
-modelled by the bound, that plus payments, and the true excess plus payments. The reference budget B_M is the largest excess
-of any coalition; buying nothing costs B_M.
+First trial, median estimation, FIN. Joint, endogenous, and exogenous with the reference budget as its budget: the
+loss modelled by the bound, that plus payments, and the true excess plus payments. The reference budget B_M is the
+largest excess of any coalition; buying nothing costs B_M.
 """
 
 from __future__ import annotations
@@ -63,12 +63,18 @@ def claims(curves: Curves) -> list[Claim]:
     panel = "expected-loss/rho=-1"
     rising = all((np.diff(curves(panel, name)) >= -1e-9).all() for name in ("joint", "endogenous", "exogenous"))
     ends = ", ".join(f"{name} {curves(panel, name)[-1]:.3f}" for name in ("joint", "endogenous", "exogenous"))
-    found.append(Claim("rho = -1: as prices rise, the data that are bought lie further away", rising, f"at 2.4: {ends}"))
+    found.append(
+        Claim("rho = -1: as prices rise, the data that are bought lie further away", rising, f"at 2.4: {ends}")
+    )
     limit = float(curves(panel, "reference")[0])
     for name, within in (("joint", True), ("endogenous", True), ("exogenous", False)):
         worst = {p: max(float(curves(f"{p}/{rho}", name).max()) for rho in CORRELATIONS) for p in _PANELS[1:]}
         kept = max(worst.values()) <= limit + 1e-9
-        said = "never costs more than the reference budget" if within else "exceeds the reference budget, payments included"
+        said = (
+            "never costs more than the reference budget"
+            if within
+            else "exceeds the reference budget, payments included"
+        )
         found.append(
             Claim(
                 f"{name} {said}, modelled or in fact",
@@ -77,8 +83,12 @@ def claims(curves: Curves) -> list[Claim]:
                 f"reference {limit:.3f}",
             )
         )
-    lower = np.concatenate([curves(f"expected-loss/{rho}", "joint") - curves(f"expected-loss/{rho}", "endogenous") for rho in CORRELATIONS])
-    dearer = np.concatenate([curves(f"expected-cost/{rho}", "endogenous") - curves(f"expected-cost/{rho}", "joint") for rho in CORRELATIONS])
+    lower = np.concatenate(
+        [curves(f"expected-loss/{rho}", "joint") - curves(f"expected-loss/{rho}", "endogenous") for rho in CORRELATIONS]
+    )
+    dearer = np.concatenate(
+        [curves(f"expected-cost/{rho}", "endogenous") - curves(f"expected-cost/{rho}", "joint") for rho in CORRELATIONS]
+    )
     found.append(
         Claim(
             "endogenous reaches a lower modelled loss than joint, at a higher modelled cost",

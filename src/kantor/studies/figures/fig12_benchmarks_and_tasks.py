@@ -1,11 +1,12 @@
 """Figure 12: the joint mechanism against those who see every coalition, and across tasks.
 
-Improvement is 1 - cost / B_M, where the cost is the true excess plus payments, and B_M for buying nothing. CEN_M sees every
-coalition's excess loss and CEN_W every coalition's W; FIN and INF know the owners' distances only.
+Improvement is 1 - cost / B_M, where the cost is the true excess plus payments, and B_M for buying nothing. CEN_M sees
+every coalition's excess loss and CEN_W every coalition's W; FIN and INF know the owners' distances only.
 
-As published the panels named after MAE show RMSE; "error" compares modelled costs with CEN's by MAE, over the first trial's B_M;
-and "tasks" buys with K = 1 and each task's own B_M, and measures every purchase in RMSE. As described the first two are about
-MAE with actual costs (CEN's less the mechanism's, over each trial's B_M), and each task has its own K and its own loss.
+As published the panels named after MAE show RMSE; "error" compares modelled costs with CEN's by MAE, over the first
+trial's B_M; and "tasks" buys with K = 1 and each task's own B_M, and measures every purchase in RMSE. As described
+the first two are about MAE with actual costs (CEN's less the mechanism's, over each trial's B_M), and each task has
+its own K and its own loss.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def claims(curves: Curves) -> list[Claim]:
     found = []
     better = {(rho, n): curves(f"improvement/{rho}", n) for rho in CORRELATIONS for n in _BUYERS}
     apart = max(float(np.abs(better[rho, "CEN_W"] - better[rho, "CEN_M"]).max()) for rho in CORRELATIONS)
-    found.append(Claim("CEN by W is very close to CEN by loss", apart < 0.05, f"at most {100 * apart:.1f} points apart"))
+    found.append(
+        Claim("CEN by W is very close to CEN by loss", apart < 0.05, f"at most {100 * apart:.1f} points apart")
+    )
     behind = {n: float((better["rho=0", "CEN_M"] - better["rho=0", n]).mean()) for n in ("FIN", "INF")}
     found.append(
         Claim(

@@ -1,7 +1,7 @@
 """Figure 14: confidence as a dial, on average.
 
-For nine confidences and every upper bound of prices, the mean over trials of 1 - cost / B_M under the joint mechanism. As
-published the actual loss is W itself, as described it is the MAE, at seven confidences.
+For nine confidences and every upper bound of prices, the mean over trials of 1 - cost / B_M under the joint
+mechanism. As published the actual loss is W itself, as described it is the MAE, at seven confidences.
 """
 
 from __future__ import annotations
