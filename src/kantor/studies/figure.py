@@ -8,7 +8,7 @@ are the places where the published run and the text part ways, each measured by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from kantor.studies.frames import Curves
 from kantor.studies.metrics import Values
 from kantor.studies.normal_values import normal_values
 from kantor.studies.populations import Family, Population, population
-from kantor.studies.setting import Setting
+from kantor.studies.setting import Setting, Variant
 from kantor.studies.store import keep, recall, valued_block
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ class Case:
         self.setting = setting or Setting()
         self.store = store
         self._known: dict[Family, Values] = {}
+
+    def as_variant(self, variant: Variant) -> Case:
+        """The same populations, valued already, under another variant."""
+        other = Case(replace(self.setting, variant=variant), self.store)
+        other._known = self._known
+        return other
 
     @property
     def population(self) -> Population:

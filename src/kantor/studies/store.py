@@ -41,9 +41,9 @@ def recall(folder: Path | None, setting: Setting, family: Family) -> Vector | No
     if folder is None:
         return None
     try:
-        with np.load(_path(folder, setting, family)) as file:
+        with _path(folder, setting, family).open("rb") as kept, np.load(kept) as file:
             table = np.asarray(file["table"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
         return None  # not there, or not whole: it is valued again
     whole = setting.trials, 2**setting.owners - 1, len(METRICS)
     return table if table.shape == whole else None

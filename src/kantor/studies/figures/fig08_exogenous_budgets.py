@@ -27,7 +27,7 @@ from kantor.studies.buying import KINDS, Purchases, bounds, buy, exogenous, with
 from kantor.studies.figure import Case, Claim, Difference, Figure, Panel
 from kantor.studies.frames import Curves, Tidy
 from kantor.studies.metrics import Values
-from kantor.studies.prices import CORRELATIONS, prices_of_all
+from kantor.studies.prices import CORRELATIONS, prices_for_budgets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,9 +51,7 @@ def compute(case: Case, mechanisms: Mapping[str, Made] | None = None) -> pl.Data
     budgets = budgets_of(case.setting.owners)
     market = _Market(values)
     found = {
-        rho: market.purchases(
-            prices_of_all(values.alone("W"), correlation, case.setting.seed), budgets, mechanisms or {}
-        )
+        rho: market.purchases(prices_for_budgets(market.alone, correlation, case.setting), budgets, mechanisms or {})
         for rho, correlation in CORRELATIONS.items()
     }
     for place, panel in enumerate(("wd", "number")):
@@ -216,12 +214,16 @@ def differences(published: Curves, described: Curves) -> list[Difference]:
         ),
         Difference(
             "prices are uniform on (0, 1) with correlations of exactly -1, 0 and 1",
-            "the same eight draws in every trial, mixed with W at ±0.999 and stretched to run from 0.1 to 0.9; "
-            "in this figure and the next without a recorded seed",
-            "every trial has a price of 0.1 and one of 0.9; eight uniform draws have a mean range of 7/9 = 0.78",
-            "figures 8 to 15",
+            "the same eight draws in every trial, mixed with W at ±0.999 and stretched to run from 0.1 to 0.9; as "
+            "described, new draws for every trial from 0 to 1, with which the published curves of this figure agree",
+            f"mean W of FIN at the smallest budget, rho = -1, 0, 1: {_firsts(published)} and {_firsts(described)}",
+            "fig08 wd/… FIN, first budget",
         ),
     ]
+
+
+def _firsts(curves: Curves) -> str:
+    return ", ".join(f"{curves(f'wd/{rho}', 'FIN')[0]:.3f}" for rho in CORRELATIONS)
 
 
 FIGURE = Figure(

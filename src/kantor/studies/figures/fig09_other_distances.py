@@ -17,7 +17,7 @@ from kantor.studies.figure import Case, Claim, Difference, Figure, Panel
 from kantor.studies.figures.fig08_exogenous_budgets import budgets_of
 from kantor.studies.frames import Curves, Tidy
 from kantor.studies.metrics import DISTANCES, LOSSES, Values
-from kantor.studies.prices import CORRELATIONS, prices_of_all
+from kantor.studies.prices import CORRELATIONS, prices_for_budgets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ def compute(case: Case) -> pl.DataFrame:
     people, budgets = values.population, budgets_of(case.setting.owners)
     judges = {"cen": ("RMSE",), "fin": ("RMSE",) if case.setting.described else _ELEVEN}
     spend = {
-        rho: people.total(prices_of_all(values.alone("W"), correlation, case.setting.seed))
+        rho: people.total(prices_for_budgets(values.alone("W"), correlation, case.setting))
         for rho, correlation in CORRELATIONS.items()
     }
     for panel, cost in (("cen", 1.0), ("fin", 2.0)):

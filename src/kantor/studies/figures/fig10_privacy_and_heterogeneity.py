@@ -111,7 +111,7 @@ def claims(curves: Curves) -> list[Claim]:
         found.append(
             Claim(
                 f"{said} of data and noise together is better than either alone, at every correlation",
-                max(lead) <= 0,
+                bool(max(lead) <= 0),
                 "mean ln RMSE less that of the better single one: " + ", ".join(f"{value:+.3f}" for value in lead),
             )
         )
