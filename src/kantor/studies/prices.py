@@ -42,7 +42,7 @@ def prices_of_all(x: Vector, correlation: float, seed: int) -> Vector:
 
 
 def prices_for_budgets(x: Vector, correlation: float, setting: Setting) -> Vector:
-    """The prices of Figures 8 and 9: as published those of all figures; as described new ones for every trial, from 0 to 1.
+    """The prices of Figures 8 and 9: as published those of all figures; as described from 0 to 1, new for every trial.
 
     The published curves were evidently made with prices from 0 to 1 (docs/decisions/0022).
     """
