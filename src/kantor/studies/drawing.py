@@ -130,9 +130,9 @@ def _draw_lines(axes: Any, curves: Curves, name: str, panel: Panel) -> None:
         axes.set_xscale("log")
     if panel.options.get("logy"):
         axes.set_yscale("log")
-    if panel.options.get("ticks"):
-        places = curves(name, names[0], "x")
-        axes.set_xticks(places, curves(name, names[0], "xlabel"))
+    if ticks := panel.options.get("ticks"):
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
 
 
 def _draw_band(axes: Any, curves: Curves, name: str, curve: str, colour: Any) -> None:

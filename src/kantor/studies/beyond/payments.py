@@ -32,7 +32,7 @@ __all__ = ["FIGURE", "markets"]
 _SHARES = np.array([0.1, 0.2, 0.4, 0.6, 0.8])
 _MECHANISMS = ("exogenous", "endogenous", "joint")
 _RULES: tuple[Payments, ...] = get_args(Payments)
-_AUDITED, _REPORTS = 2, 4
+_AUDITED, _REPORTS = 2, 2
 _ROUNDING = 1e-9
 
 
@@ -130,5 +130,5 @@ FIGURE = Figure(
         "overrun": Panel("limit overrun", "limit (share)", "share of trials"),
     },
     claims=claims,
-    note=f"Gains are audited in the first {_AUDITED} trials; owners try {_REPORTS} quantiles and their critical prices.",
+    note=f"Gains are audited in the first {_AUDITED} trials; owners try {_REPORTS} quantiles and critical prices.",
 )

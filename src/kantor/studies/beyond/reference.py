@@ -23,6 +23,7 @@ __all__ = ["FIGURE"]
 
 _FACTORS = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0])
 _TOP = 0.8
+_AXIS = {"log": True, "ticks": (0.25, 0.5, 1, 2, 4)}
 _BUYERS = {"joint": joint, "endogenous": endogenous}
 
 
@@ -103,9 +104,9 @@ FIGURE = Figure(
     compute=compute,
     grid=tuple(tuple(f"{panel}/{rho}" for rho in CORRELATIONS) for panel in ("cost", "worse", "number")),
     panels={
-        "cost": Panel("actual cost", "stated / true budget", "cost / true B_M", options={"log": True}),
-        "worse": Panel("worse off", "stated / true budget", "share of trials", options={"log": True}),
-        "number": Panel("bought", "stated / true budget", "owners", options={"log": True}),
+        "cost": Panel("actual cost", "stated / true budget", "cost / true B_M", options=_AXIS),
+        "worse": Panel("worse off", "stated / true budget", "share of trials", options=_AXIS),
+        "number": Panel("bought", "stated / true budget", "owners", options=_AXIS),
     },
     claims=claims,
 )

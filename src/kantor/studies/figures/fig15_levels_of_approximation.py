@@ -140,10 +140,10 @@ def claims(curves: Curves) -> list[Claim]:
         drops = [_LEVELS[k + 1] for k in np.flatnonzero(np.diff(row) < -0.01 * row.max())]
         found.append(
             Claim(
-                f"{_PANELS[panel]}: mean costs rise or stay at each level",
+                f"{_PANELS[panel]}: mean costs rise or stay at each level, to 1 %",
                 not drops,
                 ", ".join(f"{name} {value:.3f}" for name, value in zip(_LEVELS, row, strict=True))
-                + (f"; lower than before by more than 1 %: {', '.join(drops)}" if drops else ""),
+                + (f"; lower by more: {', '.join(drops)}" if drops else ""),
             )
         )
     for panel in ("mae", "rmse"):
