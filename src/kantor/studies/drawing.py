@@ -89,7 +89,8 @@ def _draw_row(figure: Figure, curves: Curves, row: tuple[str, ...], axes: list[A
         panel = figure.panel(name)
         _DRAW[panel.kind](axes[place], curves, name, panel)
         _label(axes[place], panel, name, first=place == 0 or not alike)
-        if place == len(row) - 1 or not alike:
+        followed = place + 1 < len(row) and (alike or curves.names(name) == curves.names(row[place + 1]))
+        if not followed:
             _explain(panel, axes[: len(row)] if alike else [axes[place]])
     if alike and figure.panel(row[0]).kind in ("lines", "dots"):
         low, high = zip(*(each.get_ylim() for each in axes[: len(row)]), strict=True)

@@ -45,6 +45,9 @@ summary { cursor: pointer; color: #005a8c; }
   thead { display: none; }
   tr { border-bottom: 1px solid #999; padding: 0.4rem 0; }
   td, .claim, .verdict { border: 0; padding: 0.15rem 0; width: auto; }
+  .differences td:nth-child(1)::before { content: "Text: "; font-weight: 600; }
+  .differences td:nth-child(2)::before { content: "Run: "; font-weight: 600; }
+  .differences td:nth-child(3)::before { content: "Matters: "; font-weight: 600; }
 }
 @media print { h2 { break-before: page; } }
 """

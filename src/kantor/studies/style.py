@@ -44,6 +44,7 @@ _STYLES: dict[str, tuple[str, str, str]] = {
     "SHAP": (_PURPLE, "P", "-"),
     "RAND": (_GREY, "", ":"),
     "PTAS": (_GREEN, "D", "-."),
+    "CLOCK": (_ORANGE, "v", "-"),
     "SMQ": (_PURPLE, "X", "--"),
     "W": (_BLACK, "o", "-"),
     "KLD": (_RED, "s", "--"),
