@@ -88,27 +88,32 @@ class _Run:
         unknown = [f for f in FAMILIES[1:] if waiting and recall(self._folder, self._setting, f) is None]
         parts = [(family, *block) for family in unknown for block in blocks(self._setting)]
         self._whole = len(names) + len(parts)
-        valuations = {self._pool.submit(valued_block, self._setting, *part): part for part in parts}
+        self._tell()
+        tables = {part: self._start(valued_block, self._setting, *part) for part in parts}
         figures = [self._figure(name) for name in names if name not in waiting]
-        tables: dict[Any, Any] = {}
-        for future in self._finished(list(valuations)):
-            tables[valuations[future]] = future.result()
         for family in unknown:
-            table = np.concatenate([tables[part] for part in parts if part[0] == family])
+            table = np.concatenate([future.result() for part, future in tables.items() if part[0] == family])
             keep(self._folder, self._setting, family, table)
         figures += [self._figure(name) for name in waiting]
-        for future in self._finished(figures):
+        for future in as_completed(figures):
             future.result()
 
     def _figure(self, name: str) -> Future[Any]:
-        return self._pool.submit(_make, name, self._folder, self._setting)
+        return self._start(_make, name, self._folder, self._setting)
 
-    def _finished(self, futures: list[Future[Any]]) -> Iterator[Future[Any]]:
-        for future in as_completed(futures):
-            yield future
+    def _start(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future = self._pool.submit(function, *arguments)
+        future.add_done_callback(self._count)
+        return future
+
+    def _count(self, future: Future[Any]) -> None:
+        if not future.cancelled() and future.exception() is None:
             self._done += 1
-            if self._progress is not None:
-                self._progress(self._done, self._whole)
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._whole)
 
 
 def _make(name: str, folder: Path, setting: Setting) -> None:
