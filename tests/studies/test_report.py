@@ -35,7 +35,15 @@ class Tags(HTMLParser):
 
 def section(claims=(), differences=()):
     made = {"version": "0", "made": "today", "seconds": 1.0}
-    return Section(kt.studies.catalogue.figure_of("fig11"), list(claims), list(differences), "data:,x", None, made)
+    return Section(
+        kt.studies.catalogue.figure_of("fig11"),
+        list(claims),
+        {"never": Claim("never", True, "4")},
+        list(differences),
+        "data:,x",
+        None,
+        made,
+    )
 
 
 def test_the_page_stands_alone_and_says_what_is_decided():
@@ -47,7 +55,8 @@ def test_the_page_stands_alone_and_says_what_is_decided():
     assert all(address.startswith(("data:", "#")) for address in tags.fetched)
     assert "<script" not in text
     assert "a &lt; b" in text
-    assert "supports <strong>1</strong>" in text
+    assert re.search(r"supports <strong>1</strong>\s+and\s+does not support <strong>1</strong>", text)
+    assert "As described it is supported: 4" in text
     assert '<a href="#fig11">fig11 somewhere</a>' in text
 
 

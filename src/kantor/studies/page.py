@@ -83,7 +83,8 @@ def _opening(paper: list[Section], beyond: list[Section], setting: Setting) -> s
 <p>{escape(about)}</p>
 <p>Of {len(claims)} statements of the paper about its figures, in our words, this run supports <strong>{held}</strong>
 and does not support <strong>{len(claims) - held}</strong>. Every verdict is decided by the tables beside this page;
-figures are shown as the published run made them, and as the text describes them where the two differ.</p>
+figures are shown as the published run made them, and as the text describes them where the two differ. Where that
+changes a verdict, it is said.</p>
 <nav><a href="#differences">Where the published run and the text differ</a>{links}</nav>"""
 
 
@@ -111,16 +112,24 @@ def _section(section: Section) -> str:
     return f"""<h2 id="{figure.name}">{escape(_title(section))}</h2>
 <img alt="{escape(figure.title)}" src="{section.drawing}">
 {note}{described}
-{_claims(section.claims)}
+{_claims(section)}
 <p class="note">{figure.name}.csv, made {escape(str(made["made"]))} in {made["seconds"]:.1f} s.</p>"""
 
 
-def _claims(claims: Iterable[Claim]) -> str:
+def _claims(section: Section) -> str:
     rows = (
-        f'<tr><td class="claim">{escape(claim.said)}</td>{_verdict(claim.holds)}<td>{escape(claim.evidence)}</td></tr>'
-        for claim in claims
+        f'<tr><td class="claim">{escape(claim.said)}</td>{_verdict(claim.holds)}'
+        f"<td>{escape(claim.evidence)}{_otherwise(section.otherwise.get(claim.said))}</td></tr>"
+        for claim in section.claims
     )
     return _table("claims", ("Statement", "This run", "The numbers"), rows)
+
+
+def _otherwise(claim: Claim | None) -> str:
+    if claim is None:
+        return ""
+    verdict = "supported" if claim.holds else "not supported"
+    return f'<br><span class="note">As described it is {verdict}: {escape(claim.evidence)}</span>'
 
 
 def _verdict(holds: bool) -> str:

@@ -25,7 +25,7 @@ def correlated_prices(x: Vector, correlation: float, seed: int, span: tuple[floa
     """Prices for an upper bound of 1; not numbers where all of x are alike, for then nothing is correlated with it.
 
     >>> correlated_prices(np.array([1.0, 2.0, 4.0]), 0.999, 1345).round(3).tolist()
-    [0.1, 0.352, 0.9]
+    [0.1, 0.399, 0.9]
     """
     draws = np.random.RandomState(seed).uniform(0, 1, x.size)
     with np.errstate(divide="ignore", invalid="ignore"):

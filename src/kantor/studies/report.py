@@ -30,6 +30,8 @@ class Section:
 
     figure: Figure
     claims: list[Claim]
+    otherwise: dict[str, Claim]
+    """Those that are decided otherwise as described, by what they say."""
     differences: list[Difference]
     drawing: str
     """An SVG as a data address."""
@@ -53,16 +55,18 @@ def sections(folder: Path, setting: Setting) -> list[Section]:
 def _section(name: str, folder: Path, setting: Setting) -> Section:
     published = replace(setting, variant="as-published")
     figure, ours = figure_of(name), _curves(name, folder, published)
-    if name in BEYOND:
-        differences, described = [], None
-    else:
+    claims, otherwise, differences, described = figure.claims(ours), {}, [], None
+    if name not in BEYOND:
         text = replace(setting, variant="as-described")
-        differences = figure.differences(ours, _curves(name, folder, text))
+        theirs = _curves(name, folder, text)
+        differences = figure.differences(ours, theirs)
+        held = {claim.said: claim.holds for claim in claims}
+        otherwise = {claim.said: claim for claim in figure.claims(theirs) if held.get(claim.said) != claim.holds}
         described = _address(folder / f"{stem(name, text)}.svg") if differences else None
     base = folder / stem(name, published)
     provenance = json.loads(base.with_name(f"{base.name}.provenance.json").read_text(encoding="utf-8"))
     drawing = _address(base.with_name(f"{base.name}.svg"))
-    return Section(figure, figure.claims(ours), differences, drawing, described, provenance)
+    return Section(figure, claims, otherwise, differences, drawing, described, provenance)
 
 
 def _curves(name: str, folder: Path, setting: Setting) -> Curves:
