@@ -15,6 +15,7 @@ from kantor.studies.frames import Curves
 from kantor.studies.metrics import METRICS, Values
 from kantor.studies.populations import Population
 from kantor.studies.prices import CORRELATIONS, correlated_prices, prices_for_budgets
+from kantor.studies.sampled_values import sampled_values
 from kantor.studies.setting import Setting
 
 CURVES = json.loads((DATA / "published_curves.json").read_text())
@@ -141,3 +142,16 @@ def test_published_budgets_were_cleared_with_prices_from_0_to_1(case, monkeypatc
         draws, theirs = np.array(found[name]), points(f"fixed_budget_wass_{place}")[name]
         apart = np.abs(draws.mean(axis=0) - theirs) / np.maximum(draws.std(axis=0), 5e-4)
         assert apart.max() < 3.6, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["uniform", "exponential"])
+def test_sampling_error_of_the_sampled_families(case, family):
+    """Two seeds, five trials of the same populations: sqrt(10) times the error of 50 trials (docs/decisions/0020)."""
+    people = Population(case.population.location[:5], case.population.scale[:5])
+    tables = [sampled_values(people, family, seed) for seed in (1, 2)]
+    for name in ("W", "MAE", "RMSE", "NV", "MPL90"):
+        one, other = (values.excess(name).mean(axis=0) for values in tables)
+        sizes = people.sizes
+        means = np.array([[part[sizes == n].mean() for n in range(1, 9)] for part in (one, other)])
+        assert np.abs(means[0] - means[1]).max() < 0.0013 * np.sqrt(10) * 2, name
