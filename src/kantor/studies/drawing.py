@@ -121,11 +121,11 @@ def _label(axes: Any, panel: Panel, name: str, first: bool) -> None:
 
 
 def _draw_lines(axes: Any, curves: Curves, name: str, panel: Panel) -> None:
-    names = curves.names(name)
+    names, spoken = curves.names(name), NAMES | panel.options.get("names", {})
     for place, curve in enumerate(names):
         x, y = curves(name, curve, "x"), curves(name, curve)
         look = style_of(curve, place, names)
-        axes.plot(x, y, label=NAMES.get(curve, curve), **look)
+        axes.plot(x, y, label=spoken.get(curve, curve), **look)
         _draw_band(axes, curves, name, curve, look["color"])
     if panel.options.get("log"):
         axes.set_xscale("log")

@@ -70,8 +70,8 @@ _STYLES: dict[str, tuple[str, str, str]] = {
 _OTHERS = ((_BLUE, "o", "-"), (_RED, "s", "--"), (_GREEN, "D", "-."), (_PURPLE, "X", ":"), (_ORANGE, "^", "-"))
 _MARKERS = "os^DvXP<>"
 
-NAMES = {"epsilon": "1/ε", "bound": "W + noise's W", "exact": "exact W", "reference": "reference budget", "W": "W"}
-"""What a curve is called in a legend, where its own name is not clear."""
+NAMES = {"reference": "reference budget"}
+"""What a curve is called in any legend, where its own name is not clear; a panel may have names of its own."""
 
 
 def style_of(name: str, place: int, among: list[str]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ __all__ = ["FIGURE", "noise_scales"]
 
 _CURVES = ("epsilon", "W", "exact", "bound")
 _ENDS = np.logspace(-1, 2, 10)
+_SPOKEN = {"epsilon": "1/ε", "exact": "exact W", "bound": "W + noise's W"}
 _SHARE = 0.2
 _DELTA = {"as-published": 1e-5, "as-described": 1e-15}
 
@@ -144,7 +145,10 @@ FIGURE = Figure(
     title="Differential privacy and heterogeneity",
     compute=compute,
     grid=(tuple(CORRELATIONS),),
-    panels={rho: Panel("price and ε", "ln of the largest ε", "ln of the mean RMSE") for rho in CORRELATIONS},
+    panels={
+        rho: Panel("price and ε", "ln of the largest ε", "ln of the mean RMSE", options={"names": _SPOKEN})
+        for rho in CORRELATIONS
+    },
     claims=claims,
     differences=differences,
 )
