@@ -64,6 +64,8 @@ _STYLES: dict[str, tuple[str, str, str]] = {
     "actual": (_BLUE, "o", "-"),
     "modelled": (_ORANGE, "s", "--"),
     "epsilon": (_ORANGE, "^", "-."),
+    "enumerate": (_RED, "s", "--"),
+    "misocp": (_GREEN, "D", "-."),
     "exact": (_BLACK, "D", ":"),
     "bound": (_BLUE, "o", "-"),
 }
