@@ -20,3 +20,30 @@ def published():
     """The published results of the case study, first ten trials of normal owners (see data/README.md)."""
     with np.load(DATA / "gaussian_valuation.npz") as file:
         return {name: file[name] for name in file}
+
+
+@pytest.fixture(scope="session")
+def case():
+    """The case study as published. Normal owners stand in for the sampled families, whose panels are tested apart."""
+    from kantor.studies.figure import Case
+
+    found = Case()
+    normal = found.values("gaussian")
+    found._known.update(uniform=normal, exponential=normal)
+    return found
+
+
+@pytest.fixture(scope="session")
+def curves(case):
+    """A figure's curves, as published."""
+    import kantor as kt
+    from kantor.studies.frames import Curves
+
+    known = {}
+
+    def of(name):
+        if name not in known:
+            known[name] = Curves(kt.studies.frame(name, case=case))
+        return known[name]
+
+    return of

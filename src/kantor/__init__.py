@@ -3,7 +3,7 @@
 The names below are the public ones; the folders follow the theory, in its order (see the README's map).
 """
 
-from kantor import errors
+from kantor import errors, studies
 from kantor.bids.bids import Bids
 from kantor.bids.priors import EmpiricalPrior
 from kantor.clearing import baselines
@@ -85,6 +85,7 @@ __all__ = [
     "shapley_estimate",
     "sliced_wasserstein",
     "slope_in_data",
+    "studies",
     "tasks",
     "tv",
     "wasserstein",

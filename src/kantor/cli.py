@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 import kantor
-from kantor.commands import audit, clear, demo, party, plan, value
+from kantor.commands import audit, clear, demo, party, plan, study, value
 from kantor.errors import KantorError
 
 __all__ = ["app", "main"]
@@ -31,7 +31,7 @@ app = typer.Typer(
     help="A market for differentially-private data: who to buy from, what to pay, and proof that it ran properly.",
     epilog="Start with:  kantor demo",
 )
-for _module in (value, clear, audit, plan, demo):
+for _module in (value, clear, audit, plan, study, demo):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 app.add_typer(party.app, name="party")
 

@@ -137,6 +137,13 @@ def test_interim_spend_meets_the_budget_in_expectation():
     assert np.ptp(spends) > 0
 
 
+def test_an_interim_budget_that_a_few_draws_find_too_small():
+    """A first look at few draws may see no price of money that is enough; all of them decide."""
+    bids = kt.Bids(distance=[1.3734451, 0.92125868, 1.4373407, 1.41153927], reserve=[0.1, 0.4, 0.5, 0.3])
+    c = kt.clear(bids, kt.Exogenous(budget=0.4, feasibility="interim"))
+    assert c.selected.tolist() == [True, False, False, False]
+
+
 def test_json_and_frame():
     import json
 

@@ -78,7 +78,7 @@ def _least(market: _Drawn, limit: float, free: float, high: float, most: float) 
     if excess(free) <= 0:
         return free
     few = market.draws // 8
-    near = _root(lambda mu: excess(mu, few), free, high, most, _NEAR) if few else high
+    near = min(_root(lambda mu: excess(mu, few), free, high, most, _NEAR), most) if few else high
     for width in (1.02, 1.2, 4.0):
         low, high = max(near / width, free), min(near * width, most)
         if excess(high) <= 0 < excess(low):

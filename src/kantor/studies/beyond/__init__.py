@@ -1,0 +1,1 @@
+"""What the paper leaves open, measured in the form of its figures."""
