@@ -61,10 +61,9 @@ def interim_budget(seed: int, clear: Clear) -> Tally:
     kind, population = KINDS[1 + seed % 2], POPULATIONS[seed // 2 % 2]
     market = a_market(rng, kind, population, least=4, most=8, shapes=("random", "heavy"), feasibility="interim")
     if isinstance(market.mechanism, kt.Exogenous):  # enough for one owner whatever it asks for, so that V is finite
-        upper = np.where(
-            np.isfinite(market.bids.priors.upper), market.bids.priors.upper, market.bids.priors.quantile(0.9)
-        )
-        budget = float(market.bids.priors.virtual(upper).min()) * float(rng.uniform(1.0, 1.8))
+        top = market.bids.priors.virtual(market.bids.priors.upper)
+        top = np.where(np.isfinite(top), top, market.bids.priors.virtual(market.bids.priors.quantile(0.9)))
+        budget = float(top.min()) * float(rng.uniform(1.0, 1.8))
         market = replace(market, mechanism=replace(market.mechanism, budget=budget))
     pointwise = replace(market, mechanism=replace(market.mechanism, feasibility="pointwise"))
     used, worse = [], []
