@@ -335,14 +335,15 @@ class JointSearch:
         return Node(low, high, sizes, bounds, core)
 
     def split_at(self, node: Node) -> float:
-        """Where the tangents of the least-bounded size cross; towards an open end, a factor of four."""
+        """Where the tangents of the least-bounded size cross; towards an open end, factors of 4, 4, 16, 256."""
         low, high = node.low.lam, node.high.lam
         if self.guess is not None and low < self.guess < high and (low == 0 or high == inf):
             return self.guess
+        known = self.guess or low or high  # from there outwards, ever further
         if high == inf:
-            return 4 * low if low > 0 else _first_guess(node)
+            return low * max(4.0, low / known) if low > 0 else _first_guess(node)
         if low == 0:
-            return high / 4
+            return high / max(4.0, known / high)
         at = node.sizes[int(node.bounds.argmin())]
         i, j = int(at - node.low.sure), int(at - node.high.sure)
         steep, flat = node.low.total[i], node.high.total[j]
