@@ -26,7 +26,7 @@ $(READY): $(VENV)/.locked pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(READY)  ## value a small population, with a table and a figure in ./demo
+demo: $(READY)  ## value a small population and clear a market of it, with tables and a figure in ./demo
 	@$(BIN)/kantor demo --out demo
 
 test: $(READY)  ## every test, in parallel, with coverage

@@ -370,13 +370,13 @@ def test_demo_without_figures(tmp_path, monkeypatch):
     done = kantor("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0
     assert "kantor[figures]" in done.stdout.replace("\n", " ")
-    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["values.csv"]
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"values.csv", "clearing.json", "clearing.csv"}
 
 
 def test_demo(tmp_path):
     done = kantor("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    for word in ("KL", "JS", "KS", "TV", "bound"):
+    for word in ("KL", "JS", "KS", "TV", "bound", "is paid", "proved optimal", "0 of them gain"):
         assert word in done.stdout
     table = pl.read_csv(tmp_path / "demo" / "values.csv")
     assert table.columns == ["owner", "wasserstein", "kl", "js", "ks", "tv"]

@@ -1,8 +1,9 @@
-"""What `kantor demo` shows: a small population valued in every way, and what the values promise about coalitions.
+"""What `kantor demo` shows: a small population valued in every way, what the values promise, and a market for it.
 
 The population ships with the package (`kantor.examples`). For each household the demo prints all five distances from
 the average household; for each number of households bought it prints how far the nearest ones really lie from the
-average together, and how far the Hoeffding bound says that they lie, knowing the single distances alone.
+average together, and how far the Hoeffding bound says that they lie, knowing the single distances alone. Then the
+households ask for made-up prices, add noise, and are cleared, and the clearing is audited.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from kantor.bids.bids import Bids
+from kantor.clearing.audit import audit
+from kantor.clearing.clear import clear
+from kantor.clearing.mechanisms import Exogenous
+from kantor.clearing.takes import what_it_takes
 from kantor.errors import MissingExtraError
 from kantor.examples import HOUSEHOLDS
 from kantor.owners.aggregation import aggregate
@@ -29,11 +35,12 @@ if TYPE_CHECKING:
 __all__ = ["run_demo"]
 
 _CONFIDENCE = 0.95
+_SEED, _EPSILON, _BUDGET = 3, 1.0, 2.5
 _SHORT: dict[MetricName, str] = {"wasserstein": "W", "kl": "KL", "js": "JS", "ks": "KS", "tv": "TV"}
 
 
 def run_demo(folder: Path, console: Console) -> None:
-    """Value the shipped households, print what came out, and write `values.csv` and `values.png` to a folder."""
+    """Value the shipped households, clear a market of them, print what came out, and write it to a folder."""
     make_folder(folder)
     owners = read_owners(HOUSEHOLDS)
     values: dict[MetricName, Vector] = {name: _value(owners, name) for name in get_args(MetricName)}
@@ -42,6 +49,7 @@ def run_demo(folder: Path, console: Console) -> None:
     _print_coalitions(console, owners, values["wasserstein"], actual, bounds)
     _write_values(folder / "values.csv", owners, values)
     console.print(f"Written: {folder / 'values.csv'}", markup=False)
+    _trade(console, owners, values["wasserstein"], folder)
     try:
         _draw(folder / "values.png", owners, values["wasserstein"], actual, bounds)
         console.print(f"Written: {folder / 'values.png'}", markup=False)
@@ -103,6 +111,30 @@ def _print_coalitions(console: Console, owners: Owners, alone: Vector, actual: V
         "It falls as more are bought because their differences average out. It does not\n"
         "hold for every coalition: kantor.coverage measures how often it does.\n"
     )
+
+
+def _trade(console: Console, owners: Owners, alone: Vector, folder: Path) -> None:
+    """A market for the same households: bids, a clearing with its reasons, an audit."""
+    prices = np.random.default_rng(_SEED).uniform(0.1, 1.0, len(owners)).round(2)
+    plain = Bids(distance=alone, reserve=prices, owner=owners.names, epsilon=np.full(len(owners), _EPSILON))
+    bids = plain.with_noise("laplace", sensitivity=1.0)
+    clearing = clear(bids, Exogenous(budget=_BUDGET))
+    loser = bids.name(int(np.flatnonzero(~clearing.selected)[0]))
+    console.print("[bold]Who should be paid for its data?[/bold]")
+    console.print(
+        f"Each household asks for a price between 0 and 1, and adds Laplace noise\n"
+        f"(epsilon {_EPSILON:g}) to its data. The buyer has {_BUDGET:g} to spend.\n"
+    )
+    lines = (f"  {bids.name(i)} is paid {clearing.payments[i]:.3f}" for i in np.flatnonzero(clearing.selected))
+    console.print("\n".join(lines), markup=False)
+    console.print(str(clearing), markup=False)
+    console.print(str(what_it_takes(clearing, loser)), markup=False)
+    found = audit(bids, clearing, draws=60, reports=6)
+    console.print(f"Audit: {found.tried} false prices tried, {len(found.deviations)} of them gain.\n", markup=False)
+    with replacing(folder / "clearing.json") as temporary:
+        temporary.write_text(clearing.to_json(), encoding="utf-8")
+    write_table(clearing.to_frame(), folder / "clearing.csv")
+    console.print(f"Written: {folder / 'clearing.csv'} and {folder / 'clearing.json'}", markup=False)
 
 
 def _write_values(path: Path, owners: Owners, values: dict[MetricName, Vector]) -> None:

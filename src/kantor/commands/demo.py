@@ -15,7 +15,7 @@ __all__ = ["command"]
 def command(
     out: Annotated[Path, typer.Option(help="The folder to write to; made if missing.")] = Path("kantor-demo"),
 ) -> None:
-    """Value a small shipped population: a table, a figure, and what they say."""
+    """Value a small shipped population and clear a market of it: tables, a figure, and what they say."""
     from kantor.demo import run_demo
 
     run_demo(out, console())
