@@ -125,7 +125,8 @@ def _trade(console: Console, owners: Owners, alone: Vector, folder: Path) -> Non
         f"Each household asks for a price between 0 and 1, and adds Laplace noise\n"
         f"(epsilon {_EPSILON:g}) to its data. The buyer has {_BUDGET:g} to spend.\n"
     )
-    lines = (f"  {bids.name(i)} is paid {clearing.payments[i]:.3f}" for i in np.flatnonzero(clearing.selected))
+    bought = np.flatnonzero(clearing.selected).tolist()
+    lines = (f"  {bids.name(i)} is paid {clearing.payments[i]:.3f}" for i in bought)
     console.print("\n".join(lines), markup=False)
     console.print(str(clearing), markup=False)
     console.print(str(what_it_takes(clearing, loser)), markup=False)
