@@ -4,6 +4,7 @@ import pytest
 from benchmarks.__main__ import CLAIMS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", CLAIMS)
 def test_quick_run(title):
     numbers = CLAIMS[title].measure(quick=True)

@@ -364,6 +364,7 @@ def test_help_and_version():
         assert kantor(command, "--help").returncode == 0
 
 
+@pytest.mark.slow
 def test_demo_without_figures(tmp_path, monkeypatch):
     for name in ["matplotlib", *(name for name in sys.modules if name.startswith("matplotlib."))]:
         monkeypatch.setitem(sys.modules, name, None)
