@@ -325,6 +325,8 @@ def _mismatches(case: Case) -> tuple[Mismatch, ...]:
 def _examples(case: Case, places: Places, rng: np.random.Generator) -> Places:
     """Some of the audited owners, half of them winners."""
     count = max(_FEWEST_EXAMPLES, min(_EXAMPLES, _EXAMPLE_ROWS // len(case.bids)))
+    if case.mechanism.feasibility == "interim":
+        count = _FEWEST_EXAMPLES  # another distance is another multiplier, and a search for it
     winning = case.clearing.selected[places]
     winners, losers = rng.permutation(places[winning]), rng.permutation(places[~winning])
     bought = min(winners.size, max(count // 2, count - losers.size))
