@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from kantor.bids.bids import Bids
 from kantor.bids.order import by_key
@@ -139,7 +139,9 @@ class _Clock:
             return high
         near = low
         if self.excess(group, high) < inf and self.excess(group, low) < 0:
-            near = float(brentq(lambda z: self.excess(group, z), low, high, xtol=1e-300, rtol=1e-15, disp=False))
+            near = float(
+                scipy.optimize.brentq(lambda z: self.excess(group, z), low, high, xtol=1e-300, rtol=1e-15, disp=False)
+            )
         width = np.spacing(near)
         while low < near - width and not self.fits(group, near - width):
             high, width = near - width, 4 * width

@@ -25,8 +25,7 @@ from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import qmc
+import scipy
 
 from kantor.bids.bids import Bids
 from kantor.bids.order import Places
@@ -97,7 +96,7 @@ def _root(excess: Callable[[float], float], low: float, high: float, most: float
     while high > 4 * low:
         middle = sqrt(low * high)
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    root = float(brentq(excess, low, high, xtol=1e-300, rtol=close, disp=False))
+    root = float(scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=close, disp=False))
     while excess(root) > 0 and root < high:
         root = min(root * (1 + close), high)
     return root
@@ -124,7 +123,7 @@ def _drawn(bids: Bids, problem: Problem) -> _Drawn:
     rows = bids.by_distance[step // 2 :: step]
     listed = rows.size <= _LISTED and step == 1
     draws = min(_MOST, _CELLS >> rows.size) if listed else max(16, 1 << int(np.log2(_SOLVED / rows.size)))
-    points = qmc.Sobol(rows.size, rng=np.random.default_rng(_SEED)).random(draws)
+    points = scipy.stats.qmc.Sobol(rows.size, rng=np.random.default_rng(_SEED)).random(draws)
     believed = bids.priors.take(rows)
     costs = believed.virtual(believed.quantile(points)) * step
     squares = bids.distance[rows] ** 2 * step
