@@ -38,7 +38,7 @@ from kantor.clearing.remembered import remembered
 from kantor.owners.distributions import Vector
 from kantor.valuation.coalitions import coalition_sizes, subset_sums
 
-__all__ = ["multiplier", "with_multiplier"]
+__all__ = ["dearest", "multiplier", "with_multiplier"]
 
 _OWNERS = 4000
 _SOLVED = 8_192
@@ -48,11 +48,18 @@ _MOST = 1 << 13
 _SEED = 20240102
 _NEAR, _CLOSE = 1e-2, 1e-6
 _FREE = 1e-9
+_DEAREST = 1e6
 
 
 def with_multiplier(problem: Problem, mu: float) -> Problem:
     """The joint problem that clears an interim market: costs count mu times."""
-    return Problem("joint", problem.squares, mu * problem.costs, problem.coefficients, problem.reference)
+    costs = np.where(problem.costs > dearest(problem), inf, mu * problem.costs)
+    return Problem("joint", problem.squares, costs, problem.coefficients, problem.reference)
+
+
+def dearest(problem: Problem) -> float:
+    """The virtual cost above which nobody is bought: a million budgets, so that an only seller's price is finite."""
+    return _DEAREST * problem.limit if problem.kind == "exogenous" else inf
 
 
 @remembered
@@ -134,7 +141,8 @@ def _drawn(bids: Bids, problem: Problem) -> _Drawn:
 
 def _typical(squares: Vector, costs: Vector) -> float:
     finite = costs[np.isfinite(costs) & (costs > 0)]
-    return max(float(np.sqrt(squares.sum())), 1e-300) / float(finite.mean()) if finite.size else 1.0
+    reach = float(np.sqrt(squares.sum()))
+    return reach / float(finite.mean()) if finite.size and reach > 0 else 1.0
 
 
 class _Listed:
@@ -148,8 +156,9 @@ class _Listed:
         self.losses[0] = market.reference
         self.spends = np.zeros((costs.shape[0], 1))
         for column in costs.T:
-            self.spends = np.concatenate([self.spends, self.spends + column[:, None]], axis=1)
-        self.counted = market.kind != "exogenous"
+            held = np.where(column > dearest(market), inf, column)[:, None]
+            self.spends = np.concatenate([self.spends, self.spends + held], axis=1)
+        self.counted, self.dearest = market.kind != "exogenous", dearest(market)
         self.draws = costs.shape[0]
 
     def used(self, mu: float, draws: int | None = None) -> Vector:
@@ -164,7 +173,7 @@ class _Listed:
             with np.errstate(over="ignore"):
                 critical = (without.min(axis=(1, 2)) - partners.min(axis=(1, 2))) / mu
             place = np.full(1, owner)
-            threshold = self.believed.inverse(critical[:, None], place)
+            threshold = self.believed.inverse(np.minimum(critical, self.dearest)[:, None], place)
             used = used + (threshold * self.believed.cdf(threshold, place))[:, 0]
         return np.asarray(used)
 
@@ -179,7 +188,7 @@ class _Solved:
 
     def __init__(self, market: Problem, costs: Vector, points: Vector, believed: Priors, step: int) -> None:
         self.typical, self.believed, self.step, self.draws = _typical(market.squares, costs), believed, step, len(costs)
-        self.level = 1 - 1 / self.draws
+        self.level, self.dearest = 1 - 1 / self.draws, dearest(market)
         self.last = believed.quantile(np.full(len(believed), self.level))
         self.drawn = [self._draw(market, row, point) for row, point in zip(costs, points, strict=True)]
 
@@ -204,7 +213,7 @@ class _Solved:
     def _mean(self, scaled: Problem, allocation: Allocation, late: Places, order: Places, mu: float) -> float:
         rows = order[late]
         critical = critical_costs_of_joint(scaled, allocation, late) / (mu * self.step)
-        threshold = self.believed.inverse(critical, rows)
+        threshold = self.believed.inverse(np.minimum(critical, self.dearest), rows)
         level = self.believed.cdf(threshold, rows)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = (threshold * level - self.last[rows] * self.level) / (level - self.level)

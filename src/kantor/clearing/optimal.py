@@ -18,7 +18,7 @@ from kantor.bids.bids import Bids
 from kantor.clearing import budgeted
 from kantor.clearing.clock import clock
 from kantor.clearing.enumeration import critical_costs_by_enumeration, solve_by_enumeration
-from kantor.clearing.interim import multiplier, with_multiplier
+from kantor.clearing.interim import dearest, multiplier, with_multiplier
 from kantor.clearing.joint import solve_joint
 from kantor.clearing.joint_prices import critical_costs_of_joint
 from kantor.clearing.misocp import solve_misocp
@@ -73,7 +73,9 @@ def critical_price(bids: Bids, rules: Rules, place: int) -> float | None:
     else:
         costs = budgeted.critical_costs(posed, allocation, winners=allocation.members[mine]).values
     weight = 1.0 if mu is None else mu
-    return float(_prices(eager, rules, posed, allocation.objective, allocation.members[mine], costs, weight)[0])
+    found = allocation.members[mine]
+    most = inf if mu is None else dearest(problem)
+    return float(_prices(eager, rules, posed, allocation.objective, found, costs, weight, most)[0])
 
 
 def pose(bids: Bids, rules: Rules) -> Problem:
@@ -119,7 +121,7 @@ def _by_multiplier(bids: Bids, rules: Rules, problem: Problem) -> Decision:
     if rules.payments == "virtual":
         return _at_virtual_costs(bids, problem, known)
     costs, sure = _critical(scaled, allocation, rules.solver)
-    paid = _prices(bids, rules, scaled, allocation.objective, known.members, costs, mu)
+    paid = _prices(bids, rules, scaled, allocation.objective, known.members, costs, mu, dearest(problem))
     return _decision(bids, problem, known, paid, truthful=sure)
 
 
@@ -134,7 +136,14 @@ def _critical(problem: Problem, allocation: Allocation, solver: str) -> tuple[Ve
 
 
 def _prices(
-    bids: Bids, rules: Rules, solved: Problem, objective: float, members: Places, costs: Vector, mu: float = 1.0
+    bids: Bids,
+    rules: Rules,
+    solved: Problem,
+    objective: float,
+    members: Places,
+    costs: Vector,
+    mu: float = 1.0,
+    most: float = inf,
 ) -> Vector:
     """Critical costs of the problem that was solved, in which costs counted mu times, as prices."""
     by_solver = replace(rules, payments="virtual")
@@ -142,8 +151,10 @@ def _prices(
     def bought(row: int, price: float) -> bool:
         return bool(decide(bids.with_report(row, reserve=price), by_solver).selected[row])
 
-    width = tolerance(objective if solved.kind == "joint" else solved.limit)
-    return threshold_prices(bids, bids.canonical[members], costs / mu, width / mu, bought)
+    width = tolerance(solved.limit)
+    if solved.kind == "joint":
+        width = 1e-12 * max(abs(objective), float(costs.max(initial=0.0)))
+    return threshold_prices(bids, bids.canonical[members], np.minimum(costs / mu, most), width / mu, bought)
 
 
 def _at_virtual_costs(bids: Bids, problem: Problem, allocation: Allocation) -> Decision:
