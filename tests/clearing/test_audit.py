@@ -234,3 +234,12 @@ def test_other_bids_are_refused():
         kt.audit(market(1), c)
     with pytest.raises(InputError, match="the clearing is dict"):
         kt.audit(bids, {})
+
+
+@pytest.mark.parametrize("change", [{"bound": 0.001}, {"objective": 0.01}, {"lower_bound": 99.0}])
+def test_a_clearing_that_praises_itself_is_found_out(change):
+    bids = market()
+    c = kt.clear(bids, kt.Joint(reference_loss=2.0))
+    found = kt.audit(bids, replace(c, **change), draws=0, owners=1, reports=2)
+    assert not found.reproducible
+    assert "stated" in str(found)

@@ -34,8 +34,11 @@ __all__ = [
 
 Names = tuple[str, ...] | None
 
+_LARGEST = 1e150
+"""Clearing squares distances."""
+
 _REMEDIES = {
-    "distance": "A distance is finite and at least 0: measure it again, or leave the owner out.",
+    "distance": "A distance is at least 0 and at most 1e150: measure it again, or leave the owner out.",
     "reserve": "A reserve price is finite and at least 0: ask the owner again, or leave it out.",
     "epsilon": "A privacy budget is finite and above 0: correct it, or leave the owner out.",
     "sensitivity": "A sensitivity is finite and above 0: how much one record can move the release.",
@@ -122,7 +125,7 @@ def _refuse_names(texts: tuple[str, ...], source: Source) -> None:
 
 def amounts(column: str, values: Any, size: int, owners: Names, source: Source = ARRAYS) -> Vector:
     """Finite numbers from 0 up, one for each owner, as a read-only copy."""
-    return _numbers(column, values, size, owners, source, lambda array: array >= 0)
+    return _numbers(column, values, size, owners, source, lambda array: (array >= 0) & (array <= _LARGEST))
 
 
 def budgets(values: Any, size: int, owners: Names, source: Source = ARRAYS) -> Vector:

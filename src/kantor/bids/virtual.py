@@ -108,6 +108,7 @@ _INVERSES: dict[str, Callable[..., Vector]] = {
 }
 
 
+_LEAST = 1e-290  # densities of some families overflow at prices below
 _DIGITS = 8  # how many floats an inverse is moved at most, to the last one that fits
 
 # F is log-concave, so F/f rises (Bagnoli and Bergstrom, 2005, table 1): no search for a fall is needed.
@@ -166,6 +167,7 @@ class ContinuousCosts:
 
     def _density(self, theta: Vector) -> Vector:
         """The density f; where it jumps, not above its limit from the left, so that psi does not dip at one point."""
+        theta = np.maximum(theta, np.nextafter(self.lower, np.inf) if self.lower else _LEAST)
         density = np.asarray(self.prior.pdf(theta))  # type: ignore[attr-defined]
         if self.parts is not None and self.parts.name in _REGULAR:
             return density

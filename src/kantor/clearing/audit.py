@@ -51,6 +51,8 @@ __all__ = ["Audit", "Deviation", "Estimate", "Mismatch", "Promise", "Reversal", 
 Progress = Callable[[int, int], None]
 
 _DRAWS, _DRAWN_ROWS, _FEWEST_DRAWS = 200, 20_000_000, 20
+_CLOSE = 1e-6
+"""How far a stated bound or objective may lie from the one found again: solvers of other make have their tolerances."""
 _EXAMPLES, _EXAMPLE_ROWS, _FEWEST_EXAMPLES = 12, 20_000, 2
 
 
@@ -93,6 +95,8 @@ class Audit:
     """The best of all that were tried, whether it gains or not."""
     reversals: tuple[Reversal, ...]
     mismatches: tuple[Mismatch, ...]
+    misstated: tuple[str, ...]
+    """What the clearing states of its own worth and is not so: bound, objective, proof."""
     spend: float
     limit: float
     kind: str
@@ -134,8 +138,8 @@ class Audit:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same bids, cleared again, give the same selection and payments."""
-        return not self.mismatches
+        """Whether the same bids, cleared again, give the same selection, payments, bound, objective and proof."""
+        return not (self.mismatches or self.misstated)
 
     @property
     def budget_kept(self) -> bool:
@@ -186,6 +190,7 @@ class Audit:
             "expected_excess": self.expected_excess.as_dict(),
             "unprotected": [_plain(example.as_dict()) for example in self.unprotected],
             "audited": list(self.audited),
+            "misstated": list(self.misstated),
         }
 
     def to_json(self) -> str:
@@ -227,6 +232,8 @@ def audit(
     """
     case, reports = case_of(bids, c), check_reports(reports)
     _check(draws, confidence)
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed is {seed!r}", remedy="Give a whole number, at least 0.", value=seed, argument="seed")
     lying, drawing = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
     places = audited_places(case, owners, lying)
     examples = _examples(case, places, lying)
@@ -280,6 +287,7 @@ def _outcome(
         max_gain=found.best,
         reversals=tuple(found.reversals),
         mismatches=_mismatches(case),
+        misstated=_misstated(case),
         spend=spend_of(case.clearing),
         limit=case.mechanism.limit,
         kind=case.mechanism.kind,
@@ -322,6 +330,19 @@ def _mismatches(case: Case) -> tuple[Mismatch, ...]:
     )
 
 
+def _misstated(case: Case) -> tuple[str, ...]:
+    """The bound and the objective as stated, against those of the same bids cleared again; a proof of too much."""
+    stated, again = case.clearing, case.honest
+    said = []
+    for name in ("bound", "objective"):
+        value, right = float(getattr(stated, name)), float(getattr(again, name))
+        if not (value == right or abs(value - right) <= _CLOSE * max(1.0, abs(right))):
+            said.append(f"the {name} is stated as {value:.10g} and is {right:.10g}")
+    if stated.lower_bound > again.objective + _CLOSE * max(1.0, abs(again.objective)):
+        said.append(f"a lower bound of {stated.lower_bound:.10g} is stated, and {again.objective:.10g} was reached")
+    return tuple(said)
+
+
 def _examples(case: Case, places: Places, rng: np.random.Generator) -> Places:
     """Some of the audited owners, half of them winners."""
     count = max(_FEWEST_EXAMPLES, min(_EXAMPLES, _EXAMPLE_ROWS // len(case.bids)))
@@ -356,11 +377,11 @@ class _Counter:
 
 
 def _check(draws: int | None, confidence: float) -> None:
-    if draws is not None and (draws < 0 or draws == 1):
+    if draws is not None and (not isinstance(draws, (int, np.integer)) or draws < 0 or draws == 1):
         raise InputError(f"draws is {draws}", remedy="Give at least 2, or 0 for none.", value=draws, argument="draws")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, (float, np.floating)) or not 0 < confidence < 1:
         raise InputError(
-            f"confidence is {confidence}",
+            f"confidence is {confidence!r}",
             remedy="Give a number between 0 and 1.",
             value=confidence,
             argument="confidence",

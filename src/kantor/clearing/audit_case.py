@@ -92,6 +92,8 @@ def case_of(bids: Bids, clearing: Clearing) -> Case:
             remedy="Give what kantor.clear returned, or kantor.read_clearing(path, bids).",
             argument="c",
         )
+    if not isinstance(bids, Bids):
+        raise InputError(f"the bids are {type(bids).__name__}", remedy="Give the kantor.Bids.", argument="bids")
     if bids is not clearing.bids and bids.hash != clearing.bids.hash:
         raise InputError(
             f"the bids given (hash {bids.hash[:12]}) are not those that were cleared (hash {clearing.bids.hash[:12]})",

@@ -68,7 +68,10 @@ def check_reports(reports: Reports) -> Reports:
     """A number of quantiles, or prices in their own right."""
     if isinstance(reports, (int, np.integer)) and reports >= 2:
         return int(reports)
-    prices = None if isinstance(reports, (int, np.integer)) else np.asarray(reports, dtype=np.float64)
+    try:
+        prices = None if isinstance(reports, (int, np.integer, str)) else np.asarray(reports, dtype=np.float64)
+    except (TypeError, ValueError):
+        prices = None
     if prices is None or prices.ndim != 1 or prices.size == 0 or not np.isfinite(prices).all():
         raise InputError(
             f"reports is {reports!r}",

@@ -123,7 +123,7 @@ def said_of_reversals(audit: Audit) -> str:
 def said_of_mismatches(audit: Audit) -> str:
     """The evidence on reproducibility."""
     if not audit.mismatches:
-        return "clearing the same bids again gives the same selection and payments"
+        return "; ".join(audit.misstated) or "clearing the same bids again gives the same selection and payments"
     said = [
         f"owner {m.owner} is paid {m.payment:.10g} and would be paid {m.payment_again:.10g}"
         if m.selected == m.selected_again

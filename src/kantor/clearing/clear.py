@@ -17,7 +17,7 @@ from kantor.errors import InputError
 from kantor.owners.distributions import Vector
 from kantor.valuation.hoeffding import Population, coefficient
 
-__all__ = ["clear", "clear_by"]
+__all__ = ["choice", "clear", "clear_by"]
 
 
 def clear(
@@ -47,12 +47,12 @@ def clear(
     coefficient(len(bids), size, confidence, population)  # an error if these make no bound
     rules = Rules(
         mechanism=mechanism,
-        confidence=confidence,
+        confidence=float(confidence),
         population=population,
         population_size=size,
-        payments=_choice("payments", payments, mechanism.payment_rules, "threshold"),
-        solver=_choice("solver", solver, mechanism.solvers, "exact"),
-        work_limit=work_limit,
+        payments=choice("payments", payments, mechanism.payment_rules, "threshold"),
+        solver=choice("solver", solver, mechanism.solvers, "exact"),
+        work_limit=None if work_limit is None else int(work_limit),
     )
     return clear_by(rules, bids)
 
@@ -74,15 +74,20 @@ def _clearing(bids: Bids, rules: Rules, decision: Decision) -> Clearing:
     return Clearing(
         bids=bids,
         rules=rules,
-        selected=selected,
-        payments=payments,
-        critical=np.where(selected, np.asarray(critical, dtype=np.float64), np.nan),
+        selected=_frozen(selected),
+        payments=_frozen(payments),
+        critical=_frozen(np.where(selected, np.asarray(critical, dtype=np.float64), np.nan)),
         bound=bound,
         objective=objective,
         lower_bound=float(decision.lower_bound) if isnan(objective) else min(float(decision.lower_bound), objective),
         truthful=bool(decision.truthful),
         nodes=int(decision.nodes),
     )
+
+
+def _frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
 
 
 def _selected(bids: Bids, rules: Rules, given: Any) -> Flags:
@@ -156,9 +161,13 @@ def _amount_of_work(work_limit: Any) -> None:
         )
 
 
-def _choice(name: str, given: str, allowed: tuple[str, ...], default: str) -> str:
+def choice(name: str, given: str, allowed: tuple[str, ...], default: str) -> str:
     """What was asked for, if the mechanism does it; what a mechanism of one's own does where nothing was asked."""
-    if isinstance(given, str) and given.partition(":")[0] in allowed and (name == "solver" or ":" not in given):
+    if (
+        isinstance(given, str)
+        and given.partition(":")[0] in allowed
+        and (given.startswith("misocp:") or ":" not in given)
+    ):
         return given
     if given == default:
         return allowed[0]

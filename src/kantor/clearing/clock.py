@@ -26,6 +26,7 @@ from kantor.owners.distributions import Vector
 __all__ = ["clock", "clock_weight"]
 
 _DRAWS = 8
+_ROUNDING = 2.3e-16
 _OWNERS = 2000
 
 
@@ -46,6 +47,7 @@ class _Clock:
         self.keys = keys[self.ranked]
         self.ends = np.append(np.flatnonzero(np.diff(self.keys) > 0), self.keys.size - 1)[: self.keys.size]
         self.losses = self._losses(self.ends + 1)
+        self.limit = problem.limit * (1 - _ROUNDING * (len(bids) + 16))  # sums of offers round; budgets do not
         self.flat = bool(bids.priors.flat.any())
 
     def _losses(self, sizes: Places) -> Vector:
@@ -80,7 +82,7 @@ class _Clock:
     def excess(self, group: int, z: float) -> float:
         """By how much a group's offers and loss exceed the limit; never falls as z rises, rounding included."""
         offers = self.offers(int(self.ends[group]) + 1, z)
-        return float(self.losses[group]) + float(offers.sum()) - self.problem.limit
+        return float(self.losses[group]) + float(offers.sum()) - self.limit
 
     def fits(self, group: int, z: float) -> bool:
         """Whether a group's offers and loss are within the limit."""
@@ -106,7 +108,7 @@ class _Clock:
             if low > high:
                 continue
             cheapest = float(self.offers(int(self.ends[low]) + 1, self._last(low)).sum())
-            if float(self.losses[low : high + 1].min()) + cheapest > self.problem.limit:
+            if float(self.losses[low : high + 1].min()) + cheapest > self.limit:
                 continue
             if low == high:
                 if self.fits(low, self._last(low)):

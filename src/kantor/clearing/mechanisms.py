@@ -143,7 +143,7 @@ class Joint(Optimal):
 
 def _amount(name: str, value: Any) -> None:
     try:
-        number = float(value)
+        number = float("nan") if isinstance(value, (str, bool)) else float(value)
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number) or number < 0:

@@ -205,6 +205,8 @@ def solve_misocp(
     largest loss or the reference.
     """
     name = _installed(solver)
+    if problem.kind == "joint" and problem.limit == inf:
+        return _whatever_it_costs(problem, work_limit, solver, tolerance)
     options = _options(name, tolerance, work_limit)
     unit = _unit(problem)
     posed = program(_in_units(problem, unit))
@@ -221,6 +223,17 @@ def solve_misocp(
     if objective >= problem.reference:  # buying nothing wins ties
         return Allocation(np.empty(0, dtype=np.int64), problem.reference, min(problem.reference, bound), nodes)
     return Allocation(answer.members, objective, min(objective, bound), nodes)
+
+
+def _whatever_it_costs(problem: Problem, work_limit: int | None, solver: str, tolerance: float) -> Allocation:
+    """Where nothing is infinitely bad (an interim budget's problem): as bad as twice the best single owner will do."""
+    alone = problem.coefficients[1] * np.sqrt(problem.squares) + problem.costs
+    if not np.isfinite(alone).any():
+        return Allocation(np.empty(0, dtype=np.int64), inf, inf)
+    found = solve_misocp(replace(problem, limit=2 * float(alone.min()) + 1), work_limit, solver, tolerance)
+    if found.members.size == 0:  # stopped before it found anything
+        return Allocation(found.members, inf, found.lower_bound, found.nodes)
+    return found
 
 
 class _Answer(NamedTuple):

@@ -159,7 +159,7 @@ def _prices(
 
 def _at_virtual_costs(bids: Bids, problem: Problem, allocation: Allocation) -> Decision:
     paid = problem.costs[allocation.members]
-    return _decision(bids, problem, allocation, paid, truthful=paid.size == 0, critical=False)
+    return _decision(bids, problem, allocation, paid, truthful=False, critical=False)
 
 
 def _objective(problem: Problem, members: Places) -> float:
@@ -187,6 +187,6 @@ def _decision(
         bound=problem.loss(size, total),
         objective=objective,
         lower_bound=min(allocation.lower_bound, objective),
-        truthful=truthful or rows.size == 0,
+        truthful=truthful,
         nodes=allocation.nodes,
     )

@@ -106,6 +106,8 @@ class Clearing:
         """(objective - lower bound) / max(1, |objective|); exactly 0 where the allocation is proved to 1e-12."""
         if self.objective == self.lower_bound:
             return 0.0
+        if self.objective == inf:
+            return inf
         gap = (self.objective - self.lower_bound) / max(1.0, abs(self.objective))
         return 0.0 if gap <= 1e-12 else gap
 

@@ -37,6 +37,8 @@ def _bought(c: Clearing) -> str:
 
 def _nothing(c: Clearing) -> str:
     mechanism = c.rules.mechanism
+    if c.gap > 0:
+        return "That is not proved to be the best: nothing was found within the limit."
     if mechanism.reference_loss is None:
         return f"The budget of {mechanism.budget:.6g} is too small for any of them."
     return f"No coalition was found that beats the reference loss of {mechanism.reference_loss:.6g}."

@@ -17,6 +17,7 @@ import numpy as np
 
 from kantor.bids.bids import Bids
 from kantor.bids.priors import Priors
+from kantor.clearing.clear import choice
 from kantor.clearing.mechanisms import Endogenous, Exogenous, Joint, Mechanism
 from kantor.clearing.outcome import Clearing, Rules
 from kantor.errors import InputError
@@ -55,7 +56,7 @@ def clearing_from_json(
     except InputError as fault:
         where = {"file": file} | fault.where
         raise InputError(fault.problem, remedy=fault.remedy, value=fault.value, **where) from fault
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, OverflowError, TypeError, ValueError) as fault:
         raise InputError(f"this is not a whole clearing ({fault!r})", remedy=_OURS, file=file) from fault
 
 
@@ -126,13 +127,14 @@ def _rules(stated: dict[str, Any], size: int, own: Mechanism | None) -> Rules:
     whole = int(stated["population_size"])
     if whole < size:
         raise InputError(f"population_size is {whole}, and there are {size} bids", remedy=_OURS, value=whole)
+    mechanism = _mechanism(stated, own)
     return Rules(
-        mechanism=_mechanism(stated, own),
+        mechanism=mechanism,
         confidence=float(stated["confidence"]),
         population=stated["population"],
         population_size=whole,
-        payments=stated["payments"],
-        solver=stated["solver"],
+        payments=choice("payments", stated["payments"], mechanism.payment_rules, "own"),
+        solver=choice("solver", stated["solver"], mechanism.solvers, "own"),
         work_limit=None if stated["work_limit"] is None else int(stated["work_limit"]),
     )
 

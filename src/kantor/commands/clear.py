@@ -106,9 +106,10 @@ def _write(c: Clearing, file: Path) -> None:
 
 
 def _show(c: Clearing, explained: list[WhatItTakes], files: list[Path]) -> None:
-    """All owners to a program; the winners and the summary to a person."""
+    """All owners to a program, with the summary on stderr; the winners and the summary to a person."""
     if not is_terminal():
         show_rows(c.to_frame(), "", [])
+        say(str(c), stderr=True)
         for one in explained:
             say(str(one), stderr=True)
         return

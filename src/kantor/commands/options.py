@@ -105,7 +105,7 @@ def mechanism_of(
     _useless(name, "--budget", budget)
     limit, slope = _needed(name, "--reference-loss", reference_loss), 1.0 if lipschitz is None else lipschitz
     if name == "joint":
-        _useless(name, "--feasibility", feasibility)
+        _useless(name, "--feasibility", None if feasibility == "pointwise" else feasibility)
         return Joint(reference_loss=limit, lipschitz=slope)
     return Endogenous(reference_loss=limit, lipschitz=slope, feasibility=kept)
 

@@ -69,10 +69,11 @@ def command(
     for file in files:
         check_destination(file, (*_TABLES, *_FIGURES, ".json"), keep=(bids,))
     if sweep != "confidence":  # the limit is what is varied, so it need not be given
+        _not_swept("--budget" if mechanism == "exogenous" else "--reference-loss", budget, reference_loss)
         if mechanism == "exogenous":
-            budget = budget or 0.0
+            budget = 0.0
         else:
-            reference_loss = reference_loss or 0.0
+            reference_loss = 0.0
     rule = mechanism_of(mechanism, budget, reference_loss, lipschitz, feasibility)
     market = read_bids(bids, prior)
     with Progress("Planning", quiet=as_json) as progress:
@@ -93,6 +94,16 @@ def command(
         print_json(found.as_dict())
     else:
         _show(found, files)
+
+
+def _not_swept(option: str, budget: float | None, reference_loss: float | None) -> None:
+    given = budget if option == "--budget" else reference_loss
+    if given is not None:
+        raise InputError(
+            f"{option} {given:g} was given, and {option} is what is varied",
+            remedy="Leave it out and give --from and --to, or vary another parameter: --sweep confidence.",
+            argument=option,
+        )
 
 
 def _values(start: float | None, stop: float | None, steps: int) -> int | list[float]:

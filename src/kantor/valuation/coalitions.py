@@ -60,7 +60,7 @@ def check_enumerable(count: int) -> None:
     if not 1 <= count <= ENUMERATION_LIMIT:
         raise InputError(
             f"all coalitions of {count} owners were asked for, and 1 to {ENUMERATION_LIMIT} can be listed",
-            remedy="Value chosen coalitions (rows of booleans), or use a sampled method such as shapley_estimate.",
+            remedy="Do without listing: solver='exact' clears any number of owners, shapley_estimate samples.",
             value=count,
         )
 

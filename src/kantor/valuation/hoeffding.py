@@ -87,7 +87,7 @@ def coefficient(
 
 def confidence_factor(confidence: float) -> float:
     """sqrt(ln(2/(1 - delta)) / 2), the part of the bound that the confidence delta decides."""
-    if not 0 <= confidence < 1:
+    if isinstance(confidence, (str, bool, type(None))) or not 0 <= confidence < 1:
         raise InputError(
             f"a confidence of {confidence} was asked for",
             remedy="Give a number from 0 up to 1 and below it, 0.95 for 95 %.",
