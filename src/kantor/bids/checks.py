@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Names = tuple[str, ...] | None
+Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 _LARGEST = 1e150
 """Clearing squares distances."""
@@ -62,7 +63,7 @@ class Source:
 ARRAYS = Source()
 
 
-def frozen(array: Vector) -> Vector:
+def frozen(array: Array) -> Array:
     """The same array, read-only."""
     array.flags.writeable = False
     return array

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kantor.bids.bids import Bids
+from kantor.bids.checks import frozen
 from kantor.clearing.mechanisms import Mechanism
 from kantor.clearing.outcome import Clearing, Decision, Flags, Payments, Rules
 from kantor.errors import InputError
@@ -74,20 +75,15 @@ def _clearing(bids: Bids, rules: Rules, decision: Decision) -> Clearing:
     return Clearing(
         bids=bids,
         rules=rules,
-        selected=_frozen(selected),
-        payments=_frozen(payments),
-        critical=_frozen(np.where(selected, np.asarray(critical, dtype=np.float64), np.nan)),
+        selected=frozen(selected),
+        payments=frozen(payments),
+        critical=frozen(np.where(selected, np.asarray(critical, dtype=np.float64), np.nan)),
         bound=bound,
         objective=objective,
         lower_bound=float(decision.lower_bound) if isnan(objective) else min(float(decision.lower_bound), objective),
         truthful=bool(decision.truthful),
         nodes=int(decision.nodes),
     )
-
-
-def _frozen(array: Any) -> Any:
-    array.flags.writeable = False
-    return array
 
 
 def _selected(bids: Bids, rules: Rules, given: Any) -> Flags:
