@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BalanceError", "InputError", "KantorError", "MissingExtraError", "PartyError"]
+__all__ = ["BalanceError", "EvidenceError", "InputError", "KantorError", "MissingExtraError", "PartyError"]
 
 
 class KantorError(Exception):
@@ -53,6 +53,10 @@ class InputError(KantorError, ValueError):
 
 class BalanceError(InputError):
     """An owner's epsilon balance refuses: what was asked for is not left, or what was done cannot be undone."""
+
+
+class EvidenceError(InputError):
+    """What should prove something does not: a changed record, a wrong signature, a chain with a gap."""
 
 
 class PartyError(KantorError):

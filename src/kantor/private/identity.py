@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kantor.errors import InputError, MissingExtraError
+from kantor.evidence.signing import write_secret
 from kantor.private.sharing import PARTIES
 
 __all__ = ["MARKET", "Address", "Identity", "Roster", "client_context", "make_keys", "server_context", "token_hash"]
@@ -165,21 +166,8 @@ def _make_key(file: Path, name: str) -> str:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     public = certificate.public_bytes(serialization.Encoding.PEM)
-    _write_secret(file, private + public)
+    write_secret(file, private + public)
     return public.decode()
-
-
-def _write_secret(file: Path, content: bytes) -> None:
-    import os
-
-    try:
-        handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except OSError as fault:
-        raise InputError(
-            f"the key cannot be written ({fault.strerror})", remedy="Choose an empty folder.", file=file
-        ) from fault
-    with os.fdopen(handle, "wb") as out:
-        out.write(content)
 
 
 def plain(value: Any) -> str:
