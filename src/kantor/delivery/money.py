@@ -38,7 +38,7 @@ class Currency:
 
     def parse(self, text: str, *, argument: str = "amount") -> int:
         """A written amount in minor units."""
-        found = re.fullmatch(r"(?:([A-Z]{3}) )?(\d{1,15})(?:\.(\d+))?", text.strip())
+        found = re.fullmatch(r"(?:([A-Z]{3}) )?([0-9]{1,15})(?:\.([0-9]+))?", text.strip())
         if found is None or found[1] not in (None, self.code) or len(found[3] or "") > self.digits:
             example = f"12.{'5' + '0' * (self.digits - 1)}" if self.digits else "12"
             raise InputError(

@@ -37,7 +37,7 @@ from kantor.owners.distributions import Vector
 from kantor.owners.release import Promise, Release, Unit, promise, release
 from kantor.owners.samples import as_sample
 
-__all__ = ["Balance", "Entry", "State"]
+__all__ = ["Balance", "Entry", "State", "fingerprint"]
 
 State: TypeAlias = Literal["reserved", "charged", "cancelled"]
 
@@ -200,7 +200,7 @@ class Balance:
         clean = as_sample(values, argument="values")
         how: dict[str, Any] = {"bounds": bounds, "unit": self.unit, "epsilon": epsilon, "delta": delta}
         promised = promise(mechanism, clean.size, calibration=calibration, **how)
-        entry = self.reserve(promised, key=key, purpose=purpose, fingerprint=_fingerprint(clean))
+        entry = self.reserve(promised, key=key, purpose=purpose, fingerprint=fingerprint(clean))
         if entry.state == "cancelled":
             raise BalanceError(
                 f"the reservation {key!r} was cancelled", remedy="Release under a new key.", file=self.path
@@ -294,7 +294,7 @@ def _entry(row: Any) -> Entry:
     return Entry(key, purpose, state, Promise(**json.loads(promised)), Cost(*json.loads(cost)), reserved_at, charged_at)
 
 
-def _fingerprint(values: Vector) -> str:
+def fingerprint(values: Vector) -> str:
     """Says whether a repeated key means the same data. It never leaves this file, which is as secret as the data."""
     return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").tobytes()).hexdigest()
 

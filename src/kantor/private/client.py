@@ -46,7 +46,11 @@ class Valuation:
 
 
 class Market:
-    """One valuation, from the market's side. `tokens` go to the owners, each its own."""
+    """One valuation, from the market's side. `tokens` go to the owners, each its own.
+
+    A market that may be stopped and started gives the session's name and a rule for tokens: asking the parties to open
+    the same session with the same terms again changes nothing.
+    """
 
     def __init__(
         self,
@@ -58,11 +62,15 @@ class Market:
         *,
         least_owners: int = 3,
         patience: float = 60.0,
+        session: str | None = None,
+        token_of: Callable[[str], str] | None = None,
     ) -> None:
         self.roster, self.own, self.method, self.patience = roster, own, method, patience
-        self.session = secrets.token_hex(16)
+        self.session = session or secrets.token_hex(16)
         names, others = list(owners), list(references)
-        self.tokens = {name: secrets.token_urlsafe(24) for name in (*names, *others)}
+        self.tokens = {
+            name: secrets.token_urlsafe(24) if token_of is None else token_of(name) for name in names + others
+        }
         terms = {
             "method": method.as_dict(),
             "owners": {name: token_hash(self.tokens[name]) for name in names},
@@ -70,6 +78,13 @@ class Market:
             "least_owners": least_owners,
         }
         _all(self._ask, {"ask": "open", "terms": terms})
+
+    def sent(self) -> int:
+        """How many have sent their shares to all three parties, as far as the parties have noticed."""
+        answers = _all(self._ask, {"ask": "about"})
+        if all(answer.header["state"] == "done" for answer in answers):
+            return len(self.tokens)
+        return min(int(answer.header["sent"]) for answer in answers)
 
     def compute(self, patience: float = 3600.0) -> Valuation:
         """Start the computation at all three parties and put the result together. patience: for the whole of it."""

@@ -50,15 +50,7 @@ class Roster:
         """From a folder that `make_keys` has made."""
         file = folder / _ROSTER
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            parties = content["parties"]
-            if len(parties) != PARTIES:
-                raise ValueError(f"{len(parties)} parties")  # noqa: TRY301  one message for every broken roster
-            return cls(
-                tuple(Address(str(party["host"]), int(party["port"])) for party in parties),
-                tuple(str(party["certificate"]) for party in parties),
-                str(content["market"]),
-            )
+            return cls.parse(json.loads(file.read_text(encoding="utf-8")))
         except FileNotFoundError as fault:
             raise InputError(
                 "there is no roster", remedy="Make one with: kantor party keys FOLDER", file=file
@@ -69,6 +61,18 @@ class Roster:
                 remedy="Make one with: kantor party keys FOLDER",
                 file=file,
             ) from fault
+
+    @classmethod
+    def parse(cls, content: Any) -> Roster:
+        """From what `write` has written; ValueError, KeyError or TypeError if that is no roster."""
+        parties = content["parties"]
+        if len(parties) != PARTIES:
+            raise ValueError(f"{len(parties)} parties")
+        return cls(
+            tuple(Address(str(party["host"]), int(party["port"])) for party in parties),
+            tuple(str(party["certificate"]) for party in parties),
+            str(content["market"]),
+        )
 
     def write(self, folder: Path) -> None:
         """As public JSON."""

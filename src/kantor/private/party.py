@@ -134,7 +134,10 @@ class Party:
         _only_market(who)
         session = Session(str(request.header["session"]), _terms(request.header["terms"]))
         with self._lock:
-            if session.name in self.sessions:
+            known = self.sessions.get(session.name)
+            if known is not None and known.terms == session.terms:
+                return Frame({"ok": True}, b"")  # the market asks again: it did not hear the first answer
+            if known is not None:
                 raise RefusedError("there is a session of this name", "Choose another.")
             if len(self.sessions) >= _SESSIONS:
                 raise RefusedError(f"{_SESSIONS} sessions are open", "End those that are done.")
@@ -143,7 +146,7 @@ class Party:
 
     def _about(self, who: Any, request: Frame) -> Frame:  # noqa: ARG002
         session = self._session(request)
-        return Frame({"terms": session.terms, "state": session.state}, b"")
+        return Frame({"terms": session.terms, "state": session.state, "sent": len(session.shares)}, b"")
 
     def _submit(self, who: Any, request: Frame) -> Frame:  # noqa: ARG002
         session, start = self._session(request), 0

@@ -1,0 +1,1 @@
+"""The market over HTTP: requests in, outcomes out. Nothing is decided here."""

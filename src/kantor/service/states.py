@@ -1,0 +1,28 @@
+"""The stages of a market's life, and which may follow which.
+
+draft -> enrolling -> bidding -> closed -> cleared -> delivering -> settled
+any of the first four -> cancelled
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+__all__ = ["NEXT", "OPEN_ENDED", "State"]
+
+State: TypeAlias = Literal["draft", "enrolling", "bidding", "closed", "cleared", "delivering", "settled", "cancelled"]
+
+NEXT: dict[str, tuple[str, ...]] = {
+    "draft": ("enrolling", "cancelled"),
+    "enrolling": ("bidding", "cancelled"),
+    "bidding": ("closed", "cancelled"),
+    "closed": ("cleared", "cancelled"),
+    "cleared": ("delivering",),
+    "delivering": ("settled",),
+    "settled": (),
+    "cancelled": (),
+}
+"""What may follow each state. A market in which nothing is bought passes `delivering` without waiting."""
+
+OPEN_ENDED = ("enrolling", "bidding", "closed", "cleared", "delivering")
+"""States in which time, or the worker, moves a market on."""
