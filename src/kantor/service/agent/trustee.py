@@ -32,8 +32,14 @@ __all__ = ["TrusteeAgent"]
 class TrusteeAgent:
     """One trustee at one server. `say` is told what it does."""
 
-    def __init__(self, folder: Path, client: Client, say: Callable[[str], None] = lambda _: None) -> None:
-        self.folder, self.client, self.say = folder, client, say
+    def __init__(
+        self,
+        folder: Path,
+        client: Client,
+        say: Callable[[str], None] = lambda _: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.folder, self.client, self.say, self.now = folder, client, say, now
         self.identity = TrusteeIdentity.at(folder)
         self._done: set[str] = set()
         self._told: dict[str, str] = {}
@@ -94,7 +100,7 @@ class TrusteeAgent:
 
     def _open(self, market: str, terms: Terms, ceremony: Ceremony) -> None:
         story = read_log(self.client.log(market), market)
-        _check_time(story, terms, datetime.now(UTC))
+        _check_time(story, terms, self.now())
         root = story.check_root()
         if not story.standing:
             return
