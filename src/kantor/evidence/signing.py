@@ -61,20 +61,21 @@ def check_signature(public: str, kind: str, record: Any, signature: str) -> None
 
 def is_signed(public: str, kind: str, record: Any, signature: str) -> bool:
     """Whether this key signed this record as this kind."""
+    library = _library()
     from cryptography.exceptions import InvalidSignature
 
     try:
-        _public(public).verify(bytes.fromhex(signature), tagged(kind, record))
+        _public(library, public).verify(bytes.fromhex(signature), tagged(kind, record))
     except (InvalidSignature, ValueError, TypeError):
         return False
     return signature == signature.lower()
 
 
 @lru_cache(maxsize=1024)
-def _public(key: str) -> Any:
+def _public(library: Any, key: str) -> Any:
     if key != key.lower():
         raise ValueError(key)
-    return _library().Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+    return library.Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
 
 
 def write_secret(file: Path, content: bytes) -> None:

@@ -1,0 +1,1 @@
+"""Sealed bids: every check is shown a fault that it must find."""
