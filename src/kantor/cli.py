@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 import kantor
-from kantor.commands import audit, clear, demo, party, plan, study, value
+from kantor.commands import audit, clear, demo, party, plan, serve, study, trustee, value, verify
 from kantor.errors import KantorError
 
 __all__ = ["app", "main"]
@@ -31,9 +31,10 @@ app = typer.Typer(
     help="A market for differentially-private data: who to buy from, what to pay, and proof that it ran properly.",
     epilog="Start with:  kantor demo",
 )
-for _module in (value, clear, audit, plan, study, demo):
+for _module in (value, clear, audit, plan, study, demo, serve, verify):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 app.add_typer(party.app, name="party")
+app.add_typer(trustee.app, name="trustee")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from kantor.service.failures import ForbiddenError, MissingError, RefusedError, UnauthorisedError
 from kantor.service.store import tables as t
@@ -41,6 +41,8 @@ SCOPES: dict[str, tuple[str, ...]] = {
 _HASHER = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
 _REMEMBERED = 20_000
 _SIGN_IN = "Send a token: Authorization: Bearer kantor_..."
+
+_TOKEN = select(t.tokens, t.accounts.c.role).join_from(t.tokens, t.accounts).where(t.tokens.c.id == bindparam("number"))
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,7 @@ class Tokens:
     def caller(self, connection: Connection, text: str | None, now: str) -> Caller:
         """Who a token's text stands for."""
         number, secret = _parts(text)
-        row = connection.execute(
-            select(t.tokens, t.accounts.c.role).join_from(t.tokens, t.accounts).where(t.tokens.c.id == number)
-        ).first()
+        row = connection.execute(_TOKEN, {"number": number}).first()
         if row is None or not self._fits(row.hash, number, secret):
             raise UnauthorisedError("the token is not known", remedy=_SIGN_IN)
         if row.revoked_at is not None:

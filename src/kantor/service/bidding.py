@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from kantor.evidence.canonical import canonical
 from kantor.evidence.signing import check_signature
 from kantor.sealing.envelope import check_envelope
-from kantor.sealing.keys import MarketKey
 from kantor.service.accounts import Caller
 from kantor.service.enrolment import owner_of
 from kantor.service.exchange import Exchange
@@ -26,19 +25,18 @@ from kantor.service.store import tables as t
 
 __all__ = ["bids_of", "check_bid", "place_bid", "withdraw"]
 
+_OWN = (
+    select(t.bids)
+    .where(t.bids.c.market == bindparam("there"), t.bids.c.owner == bindparam("who"))
+    .order_by(t.bids.c.number)
+)
+_ADD = insert(t.bids)
+
 
 def check_bid(x: Exchange, market: str, said: Bid) -> None:
     """Whether the envelope is well made; costly, so it is done before the lock is taken."""
-    with x.store.read() as connection:
-        row = connection.execute(
-            select(t.markets.c.market_key, t.markets.c.terms_digest).where(t.markets.c.id == market)
-        ).first()
-    if row is None or row.market_key is None:
-        raise ConflictError(
-            f"market {market} has no key yet", remedy="Wait until bidding begins: the market's state says so."
-        )
-    key = MarketKey.read(json.loads(row.market_key))
-    if (said.market, said.terms, said.key) != (market, row.terms_digest, key.digest):
+    key, terms = x.key_of(market)
+    if (said.market, said.terms, said.key) != (market, terms, key.digest):
         raise RefusedError(
             "the bid was made for another market, other terms or another key",
             remedy="Read the market again, and seal anew.",
@@ -51,17 +49,17 @@ def place_bid(
 ) -> dict[str, Any]:
     """Take a bid; it replaces the one before it. What is returned is the receipt."""
     held, owner, statement = _asked(x, connection, caller, market, said)
-    known = connection.execute(
-        select(t.bids).where(t.bids.c.market == market, t.bids.c.owner == owner.owner, t.bids.c.nonce == said.nonce)
-    ).first()
+    before = connection.execute(_OWN, {"there": market, "who": owner.owner}).all()
+    known = next((row for row in before if row.nonce == said.nonce), None)
     if known is not None:
         if known.digest == bid_digest(statement):
             return dict(json.loads(known.receipt))
         raise ConflictError("this nonce was used for another bid", remedy="Seal the bid again, with a new nonce.")
     check_signature(owner.key, "bid", statement, signature)
     _in_time(held)
-    number = 1 + int(_last_number(held, owner.owner))
-    _set_aside(held, owner.owner, "replaced")
+    number = 1 + len(before)
+    if any(row.state == "standing" for row in before):
+        _replace(held, owner.owner)
     fingerprint = bid_digest(statement)
     event = held.log(
         "bid", f"owner:{owner.owner}", {"owner": owner.owner, "number": number, "nonce": said.nonce, "bid": fingerprint}
@@ -80,7 +78,7 @@ def place_bid(
         "at": held.now,
         "receipt": canonical(receipt).decode(),
     }
-    connection.execute(insert(t.bids), row)
+    connection.execute(_ADD, row)
     return receipt
 
 
@@ -89,9 +87,8 @@ def withdraw(
 ) -> dict[str, Any]:
     """Take a bid back; it stays sealed for ever. What is returned is a receipt."""
     held, owner, statement = _asked(x, connection, caller, market, said)
-    row = connection.execute(
-        select(t.bids).where(t.bids.c.market == market, t.bids.c.owner == owner.owner, t.bids.c.nonce == said.nonce)
-    ).first()
+    before = connection.execute(_OWN, {"there": market, "who": owner.owner}).all()
+    row = next((each for each in before if each.nonce == said.nonce), None)
     if row is None:
         raise MissingError("there is no such bid", remedy="See your bids in this market.", value=said.nonce)
     check_signature(owner.key, "withdrawal", statement, signature)
@@ -115,9 +112,7 @@ def withdraw(
 def bids_of(connection: Connection, caller: Caller, market: str) -> list[dict[str, Any]]:
     """The caller's own bids in a market, with their receipts, oldest first."""
     owner = owner_of(connection, caller, market)
-    rows = connection.execute(
-        select(t.bids).where(t.bids.c.market == market, t.bids.c.owner == owner.owner).order_by(t.bids.c.number)
-    )
+    rows = connection.execute(_OWN, {"there": market, "who": owner.owner})
     return [
         {"number": row.number, "state": row.state, "nonce": row.nonce, "at": row.at, "receipt": json.loads(row.receipt)}
         for row in rows
@@ -145,16 +140,11 @@ def _in_time(held: Held) -> None:
     )
 
 
-def _last_number(held: Held, owner: str) -> int:
-    query = select(func.max(t.bids.c.number)).where(t.bids.c.market == held.id, t.bids.c.owner == owner)
-    return int(held.connection.execute(query).scalar() or 0)
-
-
-def _set_aside(held: Held, owner: str, state: str) -> None:
+def _replace(held: Held, owner: str) -> None:
     held.connection.execute(
         update(t.bids)
         .where(t.bids.c.market == held.id, t.bids.c.owner == owner, t.bids.c.state == "standing")
-        .values(state=state)
+        .values(state="replaced")
     )
 
 

@@ -178,9 +178,9 @@ class Client:
 
     # ---- records
 
-    def log(self, market: str) -> Iterator[dict[str, Any]]:
-        """The whole log of a market."""
-        return self._all(f"/v1/markets/{market}/log")
+    def log(self, market: str, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The log of a market, from the event after number `after`."""
+        return self._all(f"/v1/markets/{market}/log", str(after) if after else None)
 
     def board(self, market: str) -> dict[str, dict[int, dict[str, Any]]]:
         """What the trustees posted to make the key, by round and trustee."""
@@ -203,8 +203,7 @@ class Client:
 
     # ---- sending
 
-    def _all(self, path: str) -> Iterator[dict[str, Any]]:
-        after: str | None = None
+    def _all(self, path: str, after: str | None = None) -> Iterator[dict[str, Any]]:
         while True:
             page = self._get(path, limit=500, **({} if after is None else {"after": after}))
             yield from page["items"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from kantor.evidence.canonical import canonical
 from kantor.evidence.signing import check_signature
@@ -23,6 +23,10 @@ from kantor.service.store import tables as t
 
 __all__ = ["enrol", "enrolled", "owner_of"]
 
+_PLACE = select(t.enrolments).where(
+    t.enrolments.c.market == bindparam("there"), t.enrolments.c.account == bindparam("who")
+)
+
 
 def enrol(
     x: Exchange, connection: Connection, caller: Caller, market: str, said: Enrolment, signature: str
@@ -33,9 +37,7 @@ def enrol(
     check_signature(said.key, "enrolment", statement, signature)
     held = x.held(connection, market)
     owner = name_of(market, said.key)
-    known = connection.execute(
-        select(t.enrolments).where(t.enrolments.c.market == market, t.enrolments.c.account == caller.account)
-    ).first()
+    known = connection.execute(_PLACE, {"there": market, "who": caller.account}).first()
     if known is not None:
         if known.owner == owner and json.loads(known.statement) == statement:
             return _told(known)
@@ -87,9 +89,7 @@ def enrolled(connection: Connection, caller: Caller, market: str) -> dict[str, A
 
 def owner_of(connection: Connection, caller: Caller, market: str) -> Any:
     """The caller's row among the owners of a market."""
-    row = connection.execute(
-        select(t.enrolments).where(t.enrolments.c.market == market, t.enrolments.c.account == caller.account)
-    ).first()
+    row = connection.execute(_PLACE, {"there": market, "who": caller.account}).first()
     if row is None:
         raise MissingError(f"you are not enrolled in market {market!r}", remedy="Enrol first.", value=market)
     return row

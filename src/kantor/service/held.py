@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from kantor.delivery.ledger import Book, Transfer
 from kantor.evidence.canonical import canonical, digest
@@ -24,6 +24,15 @@ from kantor.service.store import tables as t
 from kantor.service.terms import Terms
 
 __all__ = ["Held", "book_of", "digest_of", "document_of", "hold", "no_market", "read_terms", "transfers_of"]
+
+# Statements of the way that every bid takes are built once.
+_LOCK = select(t.markets).where(t.markets.c.id == bindparam("this")).with_for_update()
+_ADD_EVENT = insert(t.events)
+_ADVANCE = (
+    update(t.markets)
+    .where(t.markets.c.id == bindparam("this"))
+    .values(seq=bindparam("new_seq"), head=bindparam("new_head"), last_at=bindparam("new_last_at"))
+)
 
 
 @lru_cache(maxsize=256)
@@ -61,9 +70,10 @@ class Held:
         seq, head = self.row["seq"], self.row["head"]
         last = None if seq == 0 else Event(self.id, seq, self.row["last_at"], "", "", {}, "", head)
         event = chained(last, self.id, self.now, kind, actor, body)
-        values = {**event.as_dict(), "body": canonical(body).decode()}
-        self.connection.execute(insert(t.events), values)
-        self.change(seq=event.seq, head=event.hash, last_at=self.now)
+        self.connection.execute(_ADD_EVENT, {**event.as_dict(), "body": canonical(body).decode()})
+        known = {"seq": event.seq, "head": event.hash, "last_at": self.now}
+        self.connection.execute(_ADVANCE, {"this": self.id, **{f"new_{name}": part for name, part in known.items()}})
+        self.row.update(known)
         return event
 
     def change(self, **columns: Any) -> None:
@@ -127,7 +137,7 @@ def digest_of(market: str, transfer: Transfer, salt: str) -> str:
 
 def hold(connection: Connection, market: str, now: str) -> Held:
     """Lock a market."""
-    found = connection.execute(select(t.markets).where(t.markets.c.id == market).with_for_update()).mappings().first()
+    found = connection.execute(_LOCK, {"this": market}).mappings().first()
     if found is None:
         raise no_market(market)
     return Held(connection, dict(found), now)

@@ -13,19 +13,33 @@ import hmac
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kantor.errors import InputError
-from kantor.evidence.canonical import canonical, parse
+from kantor.evidence.canonical import parse
 from kantor.evidence.signing import Signer, write_secret
+from kantor.owners.accounting import Limit
 from kantor.owners.balance import Balance
 from kantor.owners.distributions import Vector
 from kantor.owners.release import Unit
-from kantor.sealing.storing import in_file, read_file
+from kantor.sealing.storing import in_file
+from kantor.service.agent.notes import Notes
 
-__all__ = ["Home", "Notes"]
+__all__ = ["Home", "Notes", "Series", "read_series"]
 
-_SETTINGS, _SEED, _TOKEN, _BALANCE = "settings.json", "seed", "token", "balance.db"
+_SETTINGS, _SEED, _TOKEN, _BALANCE, _MARKETS = "settings.json", "seed", "token", "balance.db", "markets"
+
+
+class Series(NamedTuple):
+    """An owner's data, and where they stand."""
+
+    values: Vector
+    file: Path
+    column: str
+
+    def place(self, index: int) -> dict[str, Any]:
+        """Where a value stands, as an error says it: the header is row 1."""
+        return {"file": self.file, "row": index + 2, "column": self.column}
 
 
 @dataclass(frozen=True)
@@ -36,23 +50,30 @@ class Home:
 
     @classmethod
     def make(
-        cls, folder: Path, *, server: str, token: str, data: Path, epsilon: float, delta: float, unit: Unit
+        cls,
+        folder: Path,
+        *,
+        server: str,
+        token: str,
+        data: Path,
+        epsilon: float,
+        delta: float,
+        unit: Unit,
+        column: str | None = None,
     ) -> Home:
         """A new home; an existing one is never replaced."""
         if (folder / _SETTINGS).exists():
             raise InputError(
                 "there is an owner's home already", remedy="Use it, or choose another folder.", file=folder
             )
-        home = cls(folder)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _series(data)  # an error before anything is made, if these are no data
+        Limit(epsilon, delta)  # an error before anything is made, if this is no limit
+        series = read_series(data, column)  # or these are no data
+        home = cls(_made(folder))
         for name, content in ((_SEED, os.urandom(32).hex()), (_TOKEN, token)):
             (folder / name).unlink(missing_ok=True)
             write_secret(folder / name, f"{content}\n".encode())
-        if not (folder / _BALANCE).exists():
-            Balance.create(folder / _BALANCE, epsilon=epsilon, delta=delta, unit=unit)
-        settings = {"server": server, "data": str(data.resolve())}
-        in_file(folder / _SETTINGS)(settings)
+        _balance(folder / _BALANCE, epsilon, delta, unit)
+        in_file(folder / _SETTINGS)({"server": server, "data": str(data.resolve()), "column": series.column})
         return home
 
     @property
@@ -66,9 +87,14 @@ class Home:
         return dict(parse(file.read_bytes()))
 
     @property
+    def token_file(self) -> Path:
+        """Where the token is."""
+        return self.folder / _TOKEN
+
+    @property
     def token(self) -> str:
         """What signs the owner in at the server."""
-        return (self.folder / _TOKEN).read_text(encoding="ascii").strip()
+        return self.token_file.read_text(encoding="ascii").strip()
 
     @property
     def balance(self) -> Balance:
@@ -76,9 +102,15 @@ class Home:
         return Balance(self.folder / _BALANCE)
 
     @property
+    def series(self) -> Series:
+        """The data, and where they stand."""
+        settings = self.settings
+        return read_series(Path(settings["data"]), settings.get("column"))
+
+    @property
     def data(self) -> Vector:
-        """The series itself. It never leaves this machine."""
-        return _series(Path(self.settings["data"]))
+        """The values themselves. They never leave this machine."""
+        return self.series.values
 
     def signer(self, market: str) -> Signer:
         """The key for one market."""
@@ -91,31 +123,58 @@ class Home:
 
     def notes(self, market: str) -> Notes:
         """What this owner has said in a market, and been told."""
-        folder = self.folder / "markets"
+        folder = self.folder / _MARKETS
         folder.mkdir(mode=0o700, exist_ok=True)
         return Notes(folder / f"{market}.json")
+
+    def markets(self) -> list[str]:
+        """The markets that there are notes of, the latest first."""
+        files = sorted((self.folder / _MARKETS).glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        return [file.stem for file in files]
 
     def _derived(self, what: str) -> bytes:
         seed = bytes.fromhex((self.folder / _SEED).read_text(encoding="ascii").strip())
         return hmac.new(seed, what.encode(), hashlib.sha256).digest()
 
 
-class Notes:
-    """A small durable record of one market; a change is on the disk before `keep` returns."""
+def read_series(file: Path, column: str | None = None) -> Series:
+    """The column of a file that holds the data; empty cells may only stand at its end."""
+    from kantor.owners.files import read_table
+    from kantor.owners.frames import wide_column
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.known: dict[str, Any] = read_file(file) if file.exists() else {}
+    table = read_table(file)
+    names = f"{', '.join(table.columns[:8])}{' ...' if table.width > 8 else ''}"
+    if column is None and table.width != 1:
+        raise InputError(
+            f"the file has {table.width} columns ({names})", remedy="Say which holds your data: --column NAME", file=file
+        )
+    chosen = table.columns[0] if column is None else column
+    if chosen not in table.columns:
+        raise InputError(
+            f"there is no column {chosen!r}", remedy=f"The columns are: {names}.", value=chosen, file=file
+        )
+    return Series(wide_column(table.get_column(chosen), str(file)), file, chosen)
 
-    def keep(self, **parts: Any) -> None:
-        """Write parts down."""
-        fresh = {**self.known, **parts}
-        canonical(fresh)
-        in_file(self.file)(fresh)
-        self.known = fresh
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as fault:
+        problem = "this is a file" if folder.is_file() else f"the folder cannot be made ({fault.strerror})"
+        raise InputError(problem, remedy="Choose a folder that you may write to.", file=folder) from fault
+    return folder
 
 
-def _series(file: Path) -> Vector:
-    from kantor.owners.files import read_target
-
-    return read_target(file).values
+def _balance(file: Path, epsilon: float, delta: float, unit: Unit) -> None:
+    """The balance. One that is there from an `init` that was interrupted is kept, if it has these limits."""
+    if not file.exists():
+        Balance.create(file, epsilon=epsilon, delta=delta, unit=unit)
+        return
+    known = Balance(file)
+    if (known.limit.epsilon, known.limit.delta, known.unit) != (epsilon, delta, unit):
+        raise InputError(
+            f"there is a balance already, of epsilon {known.limit.epsilon:g}, delta {known.limit.delta:g} and unit "
+            f"{known.unit!r}",
+            remedy="What was spent on a data set is not forgotten: give the same limits, or choose another folder.",
+            file=file,
+        )
