@@ -338,7 +338,7 @@ def _ledger(case: _Case) -> str | None:
         _same(digest("transfer", {"market": case.market, "salt": each["salt"], **plain}), each["digest"], each["key"])
         _same(each["digest"], booked.get(each["key"]), f"the transfer {each['key']!r}")
         moves.append(Transfer(each["key"], each["postings"]))
-    _same([move.key for move in moves], list(booked), "the list of transfers")
+    _same(sorted(move.key for move in moves), sorted(booked), "the list of transfers")
     book = Book.of(moves)
     _money(case, moves, book)
     return (

@@ -30,8 +30,8 @@ _DIGITS = 9
 def terms_of(found: dict[str, Any]) -> Terms:
     """The terms of a market as the server tells it, if they are those of their digest."""
     plain = found["terms"]
-    if str(plain.get("rule", {}).get("prior", "")).startswith("answers:") and "/" in plain["rule"]["prior"]:
-        raise EvidenceError("the terms' prior names a file on your machine", remedy="Do not take part.")
+    if _names_a_file(str(plain.get("rule", {}).get("prior", ""))):
+        raise EvidenceError("the terms' prior names a file to read on your machine", remedy="Do not take part.")
     try:
         terms = Terms.model_validate(plain)
     except ValidationError as fault:
@@ -42,6 +42,12 @@ def terms_of(found: dict[str, Any]) -> Terms:
     if terms.digest != found["terms_digest"]:
         raise EvidenceError("the terms are not those of their digest", remedy="Do not take part.")
     return terms
+
+
+def _names_a_file(prior: str) -> bool:
+    """Whether reading a prior would open a file: on this machine it would be another file than on the market's."""
+    name, _, rest = prior.partition(":")
+    return name.strip() == "answers" and not set(rest) <= set("0123456789+-.eE: ")
 
 
 def fitting_data(home: Home, terms: Terms) -> Vector:
