@@ -1,9 +1,12 @@
 """Many writers, one transaction: durable commits by the group.
 
 A commit that survives a power cut costs a wait for the disk, whatever it holds. So requests that arrive while one
-commit is under way are put into the next one together. Whoever gets the lock first leads: it takes all work that
-waits, runs each piece behind a savepoint of its own (one that fails leaves no trace and disturbs nobody), commits once,
-and wakes the others. No answer goes out before the commit that holds its effect.
+commit is under way are put into the next one together. Whoever gets the lock first leads: it takes all work that waits,
+runs it in one transaction, commits once, and wakes the others. No answer goes out before the commit that holds its
+effect.
+
+Most work succeeds, so a group is first run as it stands. If a piece is refused, the group is rolled back and run again
+with a savepoint around each piece: one that fails leaves no trace and disturbs nobody.
 """
 
 from __future__ import annotations
@@ -35,20 +38,27 @@ class _Ticket(Generic[T]):
         self.fault: BaseException | None = None
 
     def run(self, connection: Connection) -> None:
-        """Do the work behind a savepoint."""
+        """Do the work; what it raises ends the group."""
+        self.result, self.fault = self.work(connection), None
+
+    def run_apart(self, connection: Connection) -> None:
+        """Do the work behind a savepoint; what it raises is its own, unless the transaction is spoilt by it."""
         connection.exec_driver_sql("SAVEPOINT piece")
         try:
-            self.result, self.fault = self.work(connection), None
+            self.run(connection)
         except Exception as fault:  # handed to whoever asked for the work
             if isinstance(fault, DBAPIError) and not isinstance(fault, IntegrityError):
-                raise  # the connection or the transaction is spoilt: the whole group is tried again
+                raise
             self.fault = fault
             connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
         connection.exec_driver_sql("RELEASE SAVEPOINT piece")
 
 
 class Writer:
-    """`do` runs work in a durable transaction and returns its result after the commit."""
+    """`do` runs work in a durable transaction and returns its result after the commit.
+
+    Work may be run more than once before it counts: it must change nothing but the database.
+    """
 
     def __init__(self, engine: Engine, begin: str) -> None:
         self.engine, self.begin = engine, begin
@@ -80,6 +90,7 @@ class Writer:
                     ticket.done = True
 
     def _commit(self, group: list[_Ticket[Any]]) -> None:
+        """Commit a group; where the store fails, try again what may pass, and each piece alone before giving up."""
         for attempt in range(_TRIES):
             try:
                 self._together(group)
@@ -87,23 +98,30 @@ class Writer:
                 if _passing(fault) and attempt + 1 < _TRIES:
                     continue
                 if len(group) > 1 and not fault.connection_invalidated:
-                    self._one_by_one(group)
-                    return
-                for ticket in group:
-                    ticket.fault = StoreError.of(fault)
+                    for ticket in group:
+                        self._commit([ticket])
+                else:
+                    for ticket in group:
+                        ticket.fault = StoreError.of(fault)
             return
 
-    def _one_by_one(self, group: list[_Ticket[Any]]) -> None:
-        """Some piece spoils the transaction of all: each gets its own."""
-        for ticket in group:
-            self._commit([ticket])
-
     def _together(self, group: list[_Ticket[Any]]) -> None:
+        try:
+            self._transaction(group, _Ticket.run)
+        except Exception as fault:
+            if isinstance(fault, DBAPIError) and not isinstance(fault, IntegrityError):
+                raise
+            if len(group) == 1:
+                group[0].fault = fault
+            else:
+                self._transaction(group, _Ticket.run_apart)
+
+    def _transaction(self, group: list[_Ticket[Any]], run: Callable[[_Ticket[Any], Connection], None]) -> None:
         with self.engine.connect() as connection:
             connection.exec_driver_sql(self.begin)
             try:
                 for ticket in group:
-                    ticket.run(connection)
+                    run(ticket, connection)
                 connection.exec_driver_sql("COMMIT")
             except BaseException:
                 if not connection.invalidated:
