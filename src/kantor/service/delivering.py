@@ -80,14 +80,14 @@ def deliver(
     if held.state == "delivering" and held.now >= held.row["deliver_until"]:
         raise LateError("the time for delivery is over", remedy="Ask the operator.", value=held.row["deliver_until"])
     held.need("delivering")
-    event = held.log(
-        "delivered", f"owner:{owner.owner}", {"owner": owner.owner, "delivery": digest("delivery", statement)}
-    )
+    fingerprint = digest("delivery", statement)
+    about = {"owner": owner.owner, "delivery": fingerprint, "findings": digest("findings", found.plain)}
+    event = held.log("delivered", f"owner:{owner.owner}", about)
     receipt = {
         "what": "delivered",
         "market": market,
         "owner": owner.owner,
-        "delivery": digest("delivery", statement),
+        "delivery": fingerprint,
         "at": held.now,
         "seq": event.seq,
         "log": event.hash,

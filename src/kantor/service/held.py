@@ -108,8 +108,9 @@ class Held:
         """A document that was kept."""
         return document_of(self.connection, self.id, kind)
 
-    def book(self, *transfers: Transfer) -> None:
+    def book(self, *moves: Transfer) -> None:
         """Book transfers, each key once. The log tells their keys and salted digests, since amounts are private."""
+        transfers = sorted(moves, key=lambda each: each.key)
         known = book_of(self.connection, self.id)
         first = len(known.keys) + 1
         for transfer in transfers:

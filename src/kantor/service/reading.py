@@ -16,6 +16,16 @@ from kantor.evidence.tree import root_of
 __all__ = ["Story", "read_log"]
 
 _REMEDY = "The market did not follow its own rules. Show this to an auditor, and do not rely on it."
+_STATES = {
+    "created": "draft",
+    "opened": "enrolling",
+    "bidding": "bidding",
+    "closed": "closed",
+    "cleared": "cleared",
+    "delivering": "delivering",
+    "settled": "settled",
+    "cancelled": "cancelled",
+}
 
 
 class Story:
@@ -34,6 +44,11 @@ class Story:
     def all(self, kind: str) -> list[Event]:
         """All events of this kind."""
         return [event for event in self.events if event.kind == kind]
+
+    @property
+    def state(self) -> str:
+        """Where in its life the market is."""
+        return next(_STATES[event.kind] for event in reversed(self.events) if event.kind in _STATES)
 
     @property
     def keys(self) -> dict[str, str]:

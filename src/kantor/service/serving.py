@@ -21,6 +21,7 @@ from kantor.errors import InputError
 from kantor.service.exchange import Exchange
 from kantor.service.http.app import make_app
 from kantor.service.settings import Settings
+from kantor.service.worker import WATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,8 @@ class WorkerProcess:
     """A worker that is always there; `close` ends it."""
 
     def __init__(self, command: Sequence[str], database: str) -> None:
-        self._command, self._environment = list(command), {**os.environ, "KANTOR_DATABASE": database}
+        self._command = list(command)
+        self._environment = {**os.environ, "KANTOR_DATABASE": database, WATCHED: "1"}
         self._over = threading.Event()
         self._process = self._start()
         self._watcher = threading.Thread(target=self._watch, daemon=True)

@@ -111,6 +111,8 @@ class _Case:
         self.content: dict[str, Any] = parse(content)
         if not isinstance(self.content, dict) or self.content.get("version") != VERSION:
             raise EvidenceError("this is no bundle of this version", remedy="Give a file that a market has exported.")
+        if self.content.get("kind") not in ("public", "auditor"):
+            raise EvidenceError(f"there are no {self.content.get('kind')!r} bundles", remedy=_REMEDY)
         expected = _PUBLIC | (_PRIVATE if self.full else set())
         odd = sorted(set(self.content) ^ expected)
         if odd:
@@ -204,6 +206,7 @@ def _seal(case: _Case, server: str | None) -> str:
 def _log(case: _Case) -> str:
     story = case.story
     _same(case.content["server"], story.events[0].body["server"], "the server's key")
+    _same(case.content["state"], story.state, "the market's state")
     return f"{len(story.events)} events, each following from those before it"
 
 
@@ -240,7 +243,8 @@ def _bids(case: _Case) -> str | None:
         _same(said["key"], keys.get(owner), f"the key of owner {owner}")
         _same((said["market"], said["terms"]), (case.market, case.terms.digest), f"what owner {owner} joined")
         check_signature(said["key"], "enrolment", said, entry["signature"])
-    _same(len(case.content["enrolments"]), len(keys), "the number of owners")
+    joined = [name_of(case.market, entry["said"]["key"]) for entry in case.content["enrolments"]]
+    _same(joined, sorted(keys), "the list of owners")
     digests = [bid_digest(entry["bid"]) for entry in case.content["bids"]]
     _same(digests, [leaf["bid"] for leaf in case.content["leaves"]], "the bids")
     for entry in case.content["bids"]:
@@ -331,14 +335,14 @@ def _ledger(case: _Case) -> str | None:
         return None
     booked: dict[str, str] = {}
     for event in case.story.all("booked"):
-        booked.update(event.body["transfers"])
+        booked.update(sorted(event.body["transfers"].items()))
     moves = []
     for each in case.content["transfers"]:
         plain = {name: each[name] for name in ("key", "postings")}
         _same(digest("transfer", {"market": case.market, "salt": each["salt"], **plain}), each["digest"], each["key"])
         _same(each["digest"], booked.get(each["key"]), f"the transfer {each['key']!r}")
         moves.append(Transfer(each["key"], each["postings"]))
-    _same(sorted(move.key for move in moves), sorted(booked), "the list of transfers")
+    _same([move.key for move in moves], list(booked), "the list of transfers")
     book = Book.of(moves)
     _money(case, moves, book)
     return (
@@ -375,13 +379,16 @@ def _deliveries(case: _Case) -> str | None:
     if not case.full:
         return None
     keys = case.story.keys
-    events = {event.body["owner"]: event.body["delivery"] for event in case.story.all("delivered")}
+    events = {
+        event.body["owner"]: (event.body["delivery"], event.body["findings"]) for event in case.story.all("delivered")
+    }
     found = {}
     for each in case.content["deliveries"]:
         said = each["said"]
         check_signature(keys[said["owner"]], "delivery", said, each["signature"])
-        found[said["owner"]] = digest("delivery", said)
+        found[said["owner"]] = digest("delivery", said), digest("findings", each["findings"])
     _same(found, events, "a delivery")
+    _same([each["said"]["owner"] for each in case.content["deliveries"]], sorted(events), "the list of deliveries")
     over = case.story.all("handed over")
     if over:
         _same(digest("handover", case.content["handover"]), over[0].body["handover"], "the handover")

@@ -7,6 +7,7 @@ operator, and the others go on.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -20,7 +21,10 @@ from kantor.service.advance import advance, due
 from kantor.service.exchange import Exchange
 from kantor.service.failures import StoreError, place_of
 
-__all__ = ["Worker", "run_worker"]
+__all__ = ["WATCHED", "Worker", "run_worker"]
+
+WATCHED = "KANTOR_WORKER_WATCHED"
+"""Set by a server for its own worker: standard input is then a pipe that ends when the server does."""
 
 _LOG = structlog.get_logger("kantor")
 _EVERY = 0.1
@@ -94,7 +98,7 @@ def _state(x: Exchange, market: str) -> str:
 
 
 def run_worker(exchange: Exchange) -> None:
-    """Run a worker in this process until a signal, or until whoever started it is gone."""
+    """Run a worker in this process until a signal, or until the server that started it is gone."""
     worker = Worker(exchange)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: worker.stop())
@@ -103,6 +107,6 @@ def run_worker(exchange: Exchange) -> None:
         sys.stdin.buffer.read()  # ends when the process at the other end of the pipe does, however it ends
         worker.stop()
 
-    if not sys.stdin.isatty():
+    if os.environ.get(WATCHED):
         threading.Thread(target=watch, daemon=True).start()
     worker.run()
