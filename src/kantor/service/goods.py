@@ -30,6 +30,9 @@ from kantor.terminal import plain
 
 __all__ = ["Findings", "asked_of", "examined", "purchase", "summary_of"]
 
+_ROUNDING = 1e-6
+"""Stated distances are decimals with six digits."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -63,6 +66,7 @@ def examined(asked: Asked, values: Vector, manifest: Mapping[str, Any], owner: s
         delivery.promise,
         stated_distance=float(asked.distance) if target else None,
         reference=target or None,
+        slack=_ROUNDING if target else 0.0,
         alpha=float(asked.terms.delivery.doubt_rate),
     )
     return Findings(dict(as_text(found.as_dict())), tuple(test.sentence for test in found.doubts))
