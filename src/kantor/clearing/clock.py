@@ -176,7 +176,8 @@ def clock_weight(bids: Bids, problem: Problem) -> float:
     scale = float(a.mean()) / typical if a.any() else 1.0 / typical
     weights = scale * 10.0 ** np.linspace(-4, 4, 33)
     scores = [np.mean([_score(problem, a, row, mu, step) for row in costs]) for mu in weights]
-    return float(weights[int(np.argmin(scores))])
+    least = min(scores)  # scores have plateaus: rounding must not choose among equals
+    return float(weights[int(np.argmax(np.asarray(scores) <= least + 1e-12 * abs(least)))])
 
 
 def _score(problem: Problem, a: Vector, p: Vector, mu: float, step: int) -> float:
