@@ -363,24 +363,3 @@ def test_help_and_version():
     assert kantor("--version").stdout.startswith("kantor 0.")
     for command in ("value", "clear", "audit", "plan", "demo"):
         assert kantor(command, "--help").returncode == 0
-
-
-@pytest.mark.slow
-def test_demo_without_figures(tmp_path, monkeypatch):
-    for name in ["matplotlib", *(name for name in sys.modules if name.startswith("matplotlib."))]:
-        monkeypatch.setitem(sys.modules, name, None)
-    done = kantor("demo", "--out", tmp_path / "demo")
-    assert done.returncode == 0
-    assert "kantor[figures]" in done.stdout.replace("\n", " ")
-    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"values.csv", "clearing.json", "clearing.csv"}
-
-
-def test_demo(tmp_path):
-    done = kantor("demo", "--out", tmp_path / "demo")
-    assert done.returncode == 0, done.stderr
-    for word in ("KL", "JS", "KS", "TV", "bound", "is paid", "proved optimal", "0 of them gain"):
-        assert word in done.stdout
-    table = pl.read_csv(tmp_path / "demo" / "values.csv")
-    assert table.columns == ["owner", "wasserstein", "kl", "js", "ks", "tv"]
-    assert table.height == 12
-    assert (tmp_path / "demo" / "values.png").read_bytes().startswith(b"\x89PNG")
