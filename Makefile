@@ -26,7 +26,7 @@ $(READY): $(VENV)/.locked pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(READY)  ## value a small population and clear a market of it, with tables and a figure in ./demo
+demo: $(READY)  ## a whole market of some fifty processes, from enrolment to settlement, with a report in ./demo
 	@$(BIN)/kantor demo --out demo
 
 test: $(READY)  ## every test, in parallel, with coverage
@@ -42,7 +42,7 @@ bench: $(READY)  ## each claim about speed, as a ratio to what a user would use 
 	@$(BIN)/python -m benchmarks
 
 soak: $(READY)  ## every law of clearing and of noise at its full count (an hour or two; started again, it goes on)
-	@PYTHONPATH=tests $(BIN)/python -m laws.soak
+	@PYTHONPATH=tests:. $(BIN)/python -m laws.soak
 	@$(BIN)/python -m benchmarks.safe_noise 10000000
 
 lock: $(READY)  ## pin the newest versions that pyproject.toml allows (wants uv on the PATH)
