@@ -2,4 +2,5 @@
 
 from kantor.cli import main
 
-main()
+if __name__ == "__main__":  # forked processes import this module again under another name
+    main()

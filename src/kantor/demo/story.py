@@ -38,7 +38,7 @@ __all__ = ["Told", "tell"]
 _OURS = ("homes", "logs", "server", "parties", "trustee", "buyer", "purchase")
 _BUDGET = 3000
 _PATIENCE = 240.0
-_AT_ONCE = 6
+_AT_ONCE = 10
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,9 @@ class _Stage:
             raise StoppedError(f"the market was called off: see {self.folder}/logs")
 
     def _start_agent(self, person: Household, market: str) -> None:
-        self.cast.start(
-            person.name, "owner", "run", market, "--home", str(self._homes / person.name), "--price",
-            f"{person.price / 100:.2f}", "--epsilon", str(person.epsilon), "--every", "1", "--yes",
-        )  # fmt: skip
+        home, price = str(self._homes / person.name), f"{person.price / 100:.2f}"
+        options = ["--home", home, "--price", price, "--epsilon", str(person.epsilon), "--every", "1", "--yes"]
+        self.cast.fork(person.name, "owner", "run", market, *options)
 
     def _at_work(self) -> dict[str, int]:
         return {
