@@ -52,7 +52,7 @@ class View:
         at_work = " · ".join(f"{count} {name}" for name, count in processes.items())
         below = Text(f"at work: {at_work}", style="dim")
         parts = Group(_stages(scene), Text(), _bars(scene), Text(), _news(scene), Text(), below)
-        return Panel(parts, title="a market, from enrolment to settlement", subtitle=f"{scene.seconds:.0f} s", width=78)
+        return Panel(parts, title="a market, from enrolment to settlement", subtitle=f"{scene.seconds:.0f} s", width=84)
 
 
 def _stages(scene: Scene) -> Text:
