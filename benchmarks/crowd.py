@@ -70,7 +70,7 @@ def server_process(settings: Settings, *more: str) -> Iterator[str]:
         yield line.partition(" is at ")[2].partition(",")[0]
     finally:
         process.terminate()
-        process.wait()
+        process.communicate()
 
 
 @dataclass

@@ -17,7 +17,21 @@ from typing import Annotated, Any
 import typer
 
 import kantor
-from kantor.commands import audit, clear, demo, party, plan, serve, study, trustee, value, verify
+from kantor.commands import (
+    audit,
+    buyer,
+    clear,
+    demo,
+    operator,
+    owner,
+    party,
+    plan,
+    serve,
+    study,
+    trustee,
+    value,
+    verify,
+)
 from kantor.errors import KantorError
 
 __all__ = ["app", "main"]
@@ -33,6 +47,8 @@ app = typer.Typer(
 )
 for _module in (value, clear, audit, plan, study, demo, serve, verify):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
+for _group in (owner, buyer, operator):
+    app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2])
 app.add_typer(party.app, name="party")
 app.add_typer(trustee.app, name="trustee")
 

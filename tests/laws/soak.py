@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
 
 def revision() -> str:
     """What is being soaked: the tree of the source and of the laws."""
-    trees = ["HEAD:src/kantor", "HEAD:tests/laws"]
+    trees = ["HEAD:src/kantor", "HEAD:tests/laws", "HEAD:tests/service"]
     found = subprocess.run(["git", "rev-parse", *trees], capture_output=True, text=True, check=False)
     return " ".join(part[:12] for part in found.stdout.split()) if found.returncode == 0 else kt.__version__
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from kantor.service.failures import ForbiddenError, MissingError, RefusedError, UnauthorisedError
 from kantor.service.store import tables as t
@@ -40,6 +42,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
 
 _HASHER = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
 _REMEMBERED = 20_000
+_TEXT = re.compile("kantor_([0-9a-f]{20})_([0-9a-f]{64})")
 _SIGN_IN = "Send a token: Authorization: Bearer kantor_..."
 
 _TOKEN = select(t.tokens, t.accounts.c.role).join_from(t.tokens, t.accounts).where(t.tokens.c.id == bindparam("number"))
@@ -66,6 +69,10 @@ class Caller:
             raise ForbiddenError(
                 "this token is for one market, and this is not it", remedy="Use a token without that limit."
             )
+
+    def may_see(self, market: Mapping[str, Any] | RowMapping) -> bool:
+        """Whether a market (its row) may be known of: drafts are their buyer's, and the operator's."""
+        return market["state"] != "draft" or self.role == "operator" or market["buyer"] == self.account
 
 
 class Tokens:
@@ -98,15 +105,13 @@ class Tokens:
         """A new token for an account, without its text: `text_of` gives that."""
         role = connection.execute(select(t.accounts.c.role).where(t.accounts.c.id == account)).scalar()
         if role is None:
-            raise MissingError(f"there is no account {account!r}", remedy="See the list of accounts.", value=account)
+            raise MissingError("there is no such account", remedy="See the list of accounts.", value=account)
         allowed = SCOPES[role]
         wanted = allowed if scopes is None else tuple(dict.fromkeys(scopes))
         beyond = sorted(set(wanted) - set(allowed))
         if beyond or not wanted:
             raise RefusedError(
-                f"{beyond or 'nothing'} is no scope of {role}",
-                remedy=f"Choose from: {', '.join(allowed)}.",
-                value=beyond,
+                f"that is no scope of {role}", remedy=f"Choose from: {', '.join(allowed)}.", value=beyond
             )
         number = secrets.token_hex(10)
         row = {
@@ -167,8 +172,7 @@ class Tokens:
 
 
 def _parts(text: str | None) -> tuple[str, str]:
-    mark, _, rest = (text or "").partition("_")
-    number, _, secret = rest.partition("_")
-    if mark != "kantor" or not number or not secret or len(text or "") > 200 or not (text or "").isascii():
+    found = _TEXT.fullmatch(text or "")
+    if found is None:
         raise UnauthorisedError("there is no token", remedy=_SIGN_IN)
-    return number, secret
+    return found[1], found[2]

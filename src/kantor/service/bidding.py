@@ -33,9 +33,9 @@ _OWN = (
 _ADD = insert(t.bids)
 
 
-def check_bid(x: Exchange, market: str, said: Bid) -> None:
+def check_bid(x: Exchange, caller: Caller, market: str, said: Bid) -> None:
     """Whether the envelope is well made; costly, so it is done before the lock is taken."""
-    key, terms = x.key_of(market)
+    key, terms = x.key_of(market, caller)
     if (said.market, said.terms, said.key) != (market, terms, key.digest):
         raise RefusedError(
             "the bid was made for another market, other terms or another key",
@@ -121,7 +121,7 @@ def bids_of(connection: Connection, caller: Caller, market: str) -> list[dict[st
 
 def _asked(x: Exchange, connection: Connection, caller: Caller, market: str, said: Bid | Withdrawal) -> Any:
     caller.need("bid", market)
-    held = x.held(connection, market)
+    held = x.held(connection, market, caller)
     owner = owner_of(connection, caller, market)
     if said.owner != owner.owner or said.market != market:
         raise RefusedError("this was signed by another owner, or for another market", remedy="Use your own agent.")

@@ -23,7 +23,7 @@ from kantor.service.enrolment import owner_of
 from kantor.service.exchange import Exchange
 from kantor.service.failures import ConflictError, LateError, MissingError, RefusedError
 from kantor.service.goods import Findings, asked_of, examined, summary_of
-from kantor.service.held import Held, book_of, document_of
+from kantor.service.held import Held, book_of, document_of, no_market
 from kantor.service.promises import manifest_from
 from kantor.service.statements import Delivery
 from kantor.service.store import tables as t
@@ -149,12 +149,12 @@ def end_delivery(x: Exchange, held: Held) -> None:
 def dispute(x: Exchange, connection: Connection, caller: Caller, market: str, owner: str, text: str) -> dict[str, Any]:
     """A buyer objects to a delivery, or an owner to what happened to it; that one payment waits for the operator."""
     caller.need("dispute", market)
-    held = x.held(connection, market)
-    held.need("delivering")
+    held = x.held(connection, market, caller)
     if caller.role == "owner":
         owner = owner_of(connection, caller, market).owner
     elif held.row["buyer"] != caller.account:
-        raise MissingError(f"there is no market {market!r}", remedy="See the list of markets.")
+        raise no_market(market)
+    held.need("delivering")
     if owner not in winners_of(connection, market):
         raise MissingError(f"{owner!r} is no winner of this market", remedy="See its result.", value=owner)
     return _doubt(held, owner, caller.role, text)

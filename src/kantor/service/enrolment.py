@@ -27,6 +27,10 @@ _PLACE = select(t.enrolments).where(
     t.enrolments.c.market == bindparam("there"), t.enrolments.c.account == bindparam("who")
 )
 
+_NAMED = select(t.enrolments.c.owner).where(
+    t.enrolments.c.market == bindparam("there"), t.enrolments.c.owner == bindparam("named")
+)
+
 
 def enrol(
     x: Exchange, connection: Connection, caller: Caller, market: str, said: Enrolment, signature: str
@@ -35,7 +39,7 @@ def enrol(
     caller.need("enrol", market)
     statement = said.plain()
     check_signature(said.key, "enrolment", statement, signature)
-    held = x.held(connection, market)
+    held = x.held(connection, market, caller)
     owner = name_of(market, said.key)
     known = connection.execute(_PLACE, {"there": market, "who": caller.account}).first()
     if known is not None:
@@ -46,6 +50,8 @@ def enrol(
             remedy="An account takes part once in a market, with the data that it enrolled first.",
         )
     _admissible(held, said)
+    if held.connection.execute(_NAMED, {"there": market, "named": owner}).first() is not None:
+        raise ConflictError("this key has enrolled in this market already", remedy="Use a key of your own.")
     row = {
         "market": market,
         "owner": owner,

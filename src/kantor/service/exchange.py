@@ -7,6 +7,7 @@ comes again with the same key is given the same answer.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from kantor.sealing.keys import MarketKey
 from kantor.service.accounts import Caller, Tokens
 from kantor.service.clock import Clock
 from kantor.service.failures import ConflictError, RefusedError
-from kantor.service.held import Held, hold
+from kantor.service.held import Held, hold, no_market
 from kantor.service.store import tables as t
 from kantor.service.store.store import Store
 
@@ -49,36 +50,47 @@ class Exchange:
         self.tokens = Tokens(self.secret)
         self._keys: dict[str, tuple[MarketKey, str]] = {}
 
-    def held(self, connection: Connection, market: str) -> Held:
-        """A market under lock, at the server's time: taken after the lock, so that waiting for it counts."""
+    def held(self, connection: Connection, market: str, caller: Caller | None = None) -> Held:
+        """A market under lock, at the server's time: taken after the lock, so that waiting for it counts.
+
+        To a caller who may not know of it, such as of another's draft, it does not exist.
+        """
         found = hold(connection, market, "")
+        if caller is not None and not caller.may_see(found.row):
+            raise no_market(market)
         found.now = max(self.clock.now(), found.now)
         return found
 
-    def key_of(self, market: str) -> tuple[MarketKey, str]:
+    def key_of(self, market: str, caller: Caller) -> tuple[MarketKey, str]:
         """A market's key and the digest of its terms, once bidding has begun: from then on they never change."""
         if market not in self._keys:
-            columns = t.markets.c.market_key, t.markets.c.terms_digest
             with self.store.read() as connection:
-                row = connection.execute(select(*columns).where(t.markets.c.id == market)).first()
-            if row is None or row.market_key is None:
+                row = connection.execute(select(t.markets).where(t.markets.c.id == market)).mappings().first()
+            if row is None or not caller.may_see(row):
+                raise no_market(market)
+            if row["market_key"] is None:
                 raise ConflictError(
                     f"market {market} has no key yet", remedy="Wait until bidding begins: the market's state says so."
                 )
-            self._keys[market] = MarketKey.read(json.loads(row.market_key)), row.terms_digest
+            self._keys[market] = MarketKey.read(json.loads(row["market_key"])), row["terms_digest"]
         return self._keys[market]
 
     def once(self, caller: Caller, key: str, request: str, work: Callable[[Connection], Answer]) -> Answer:
-        """Run work unless the caller has had this key's answer already. request: a digest of what is asked."""
+        """Run work unless the caller has had this key's answer already. request: a digest of what is asked.
+
+        What keeps the key is its hash: a caller may have put into it what nobody should read. A refusal is not kept,
+        so that the same key serves again once the request is mended.
+        """
+        name = hashlib.sha256(key.encode()).hexdigest()
 
         def piece(connection: Connection) -> Answer:
-            known = _known(connection, caller, key, request)
+            known = _known(connection, caller, name, request)
             if known is not None:
                 return known
             answer = work(connection)
             values = {
                 "account": caller.account,
-                "key": key,
+                "key": name,
                 "request": request,
                 "status": answer.status,
                 "body": json.dumps(answer.body),
@@ -90,17 +102,24 @@ class Exchange:
         try:
             return self.store.write(piece)
         except IntegrityError:  # another process has answered the same key a moment ago
+            return self._again(piece)
+
+    def _again(self, piece: Callable[[Connection], Answer]) -> Answer:
+        try:
             return self.store.write(piece)
+        except IntegrityError as fault:
+            raise ConflictError(
+                "there is something already that must be there once", remedy="Look at what there is, then ask anew."
+            ) from fault
 
 
-def _known(connection: Connection, caller: Caller, key: str, request: str) -> Answer | None:
-    row = connection.execute(_ANSWER, {"of": caller.account, "named": key}).first()
+def _known(connection: Connection, caller: Caller, name: str, request: str) -> Answer | None:
+    row = connection.execute(_ANSWER, {"of": caller.account, "named": name}).first()
     if row is None:
         return None
     if row.request != request:
         raise RefusedError(
             "this Idempotency-Key stands for another request already",
             remedy="A key names one request: repeat that one exactly, or use a new key.",
-            value=key,
         )
     return Answer(row.status, json.loads(row.body))

@@ -29,7 +29,6 @@ __all__ = [
     "cancel",
     "confirm_deposit",
     "create",
-    "deposits_of",
     "listed",
     "mine",
     "open_market",
@@ -57,7 +56,7 @@ def create(x: Exchange, connection: Connection, caller: Caller, terms: Terms) ->
     connection.execute(insert(t.markets), row)
     held = x.held(connection, market)
     held.log("created", "buyer", {"terms": terms.digest, "server": x.signer.public})
-    return seen(x, connection, caller, market)
+    return _told(x, connection, caller, market)
 
 
 def revise(x: Exchange, connection: Connection, caller: Caller, market: str, terms: Terms) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def revise(x: Exchange, connection: Connection, caller: Caller, market: str, ter
     held.need("draft")
     held.change(**_columns(terms))
     held.log("revised", "buyer", {"terms": terms.digest})
-    return seen(x, connection, caller, market)
+    return _told(x, connection, caller, market)
 
 
 def announce_deposit(
@@ -102,14 +101,6 @@ def confirm_deposit(x: Exchange, connection: Connection, caller: Caller, market:
     return {**row, "confirmed_at": held.now}
 
 
-def deposits_of(connection: Connection, market: str) -> list[dict[str, Any]]:
-    """All deposits of a market."""
-    found = connection.execute(
-        select(t.deposits).where(t.deposits.c.market == market).order_by(t.deposits.c.announced_at, t.deposits.c.id)
-    )
-    return [dict(row) for row in found.mappings()]
-
-
 def open_market(x: Exchange, connection: Connection, caller: Caller, market: str) -> dict[str, Any]:
     """Freeze the terms, publish them, and let owners enrol."""
     caller.need("buy", market)
@@ -130,19 +121,19 @@ def open_market(x: Exchange, connection: Connection, caller: Caller, market: str
         )
     held.become("enrolling", **_columns(terms))
     held.log("opened", "buyer", {"terms": terms.digest})
-    return seen(x, connection, caller, market)
+    return _told(x, connection, caller, market)
 
 
 def cancel(x: Exchange, connection: Connection, caller: Caller, market: str, reason: str) -> dict[str, Any]:
     """Call a market off, before it is cleared; the deposit goes back."""
-    if "cancel" in caller.scopes:
+    if caller.role == "operator":
         caller.need("cancel", market)
         held, actor = x.held(connection, market), "operator"
     else:
         caller.need("buy", market)
         held, actor = mine(x, connection, caller, market), "buyer"
     stop(held, actor, reason)
-    return seen(x, connection, caller, market)
+    return _told(x, connection, caller, market)
 
 
 def stop(held: Held, actor: str, reason: str) -> None:
@@ -165,8 +156,12 @@ def mine(x: Exchange, connection: Connection, caller: Caller, market: str) -> He
 def seen(x: Exchange, connection: Connection, caller: Caller, market: str) -> dict[str, Any]:
     """A market as the caller may see it."""
     caller.need("read", market)
+    return _told(x, connection, caller, market)
+
+
+def _told(x: Exchange, connection: Connection, caller: Caller, market: str) -> dict[str, Any]:
     row = connection.execute(select(t.markets).where(t.markets.c.id == market)).mappings().first()
-    if row is None or not _visible(caller, row):
+    if row is None or not caller.may_see(row):
         raise no_market(market)
     terms = read_terms(row["terms"])
     found: dict[str, Any] = {
@@ -194,8 +189,8 @@ def seen(x: Exchange, connection: Connection, caller: Caller, market: str) -> di
     return found
 
 
-def listed(connection: Connection, caller: Caller, after: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Markets that the caller may see, newest first, and whether there are more. after: the last one seen."""
+def listed(connection: Connection, caller: Caller, after: str | None, limit: int) -> list[dict[str, Any]]:
+    """Markets that the caller may see, newest first; one more than `limit` if there is. after: the last one seen."""
     caller.need("read", caller.market)
     query = select(t.markets)
     if caller.role == "buyer":
@@ -214,7 +209,7 @@ def listed(connection: Connection, caller: Caller, after: str | None, limit: int
         .mappings()
         .all()
     )
-    return [_brief(row, read_terms(row["terms"])) for row in rows[:limit]], len(rows) > limit
+    return [_brief(row, read_terms(row["terms"])) for row in rows]
 
 
 def roster_digest(x: Exchange) -> str:
@@ -242,10 +237,6 @@ def _columns(terms: Terms) -> dict[str, Any]:
         "enrol_until": schedule["enrol_until"],
         "bid_until": schedule["bid_until"],
     }
-
-
-def _visible(caller: Caller, row: Any) -> bool:
-    return row["state"] != "draft" or caller.role == "operator" or row["buyer"] == caller.account
 
 
 def _brief(row: Any, terms: Terms) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def repeated(folder: Path, url: str, count: int, seed: int) -> list[str]:
     """What went wrong among `count` bidders, half of whose requests are sent again; nothing, if all is well."""
     chance = random.Random(seed)
     with crowd_at(folder, url, count) as crowd:
-        market = crowd.open(early=False)
+        market = crowd.open()
         requests = crowd.bids()
         again = [request for request in requests if chance.random() < 0.5 for _ in range(chance.randint(1, 3))]
         everything = requests + again
@@ -81,7 +81,7 @@ def at_closing(folder: Path, url: str, count: int, seed: int, spread: float = 0.
     """What went wrong with bids sent within `spread` seconds of closing, and how many of them were in time."""
     chance = random.Random(seed)
     with crowd_at(folder, url, count) as crowd:
-        seconds = 20 + count / 50
+        seconds = 10 + count / 40
         closing = datetime.now(UTC) + timedelta(seconds=seconds)
         market = crowd.open(
             early=False, enrol_until=_text(datetime.now(UTC) + timedelta(seconds=seconds / 2)), bid_until=_text(closing)

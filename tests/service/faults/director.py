@@ -47,6 +47,8 @@ class Director:
     """For a process: at which write point each of its lives ends; after the last it lives on."""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     kills: int = 0
+    homes: dict[str, Home] = field(default_factory=dict)
+    clients: list[Client] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -74,7 +76,12 @@ class Director:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(_TESTS), "OMP_NUM_THREADS": "1", **self.environment[name]},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")]),
+                "OMP_NUM_THREADS": "1",
+                **self.environment[name],
+            },
         )
         log.close()
 
@@ -99,6 +106,8 @@ class Director:
 
     def close(self) -> None:
         """End everything."""
+        for client in self.clients:
+            client.close()
         for process in self.processes.values():
             if process.poll() is None:
                 process.kill()
@@ -113,9 +122,9 @@ class Director:
         self.cast("server", *server, "--no-worker", **where)
         self.cast("worker", *server, "--worker-only", **where)
         token = (self.settings.folder / OPERATOR_TOKEN).read_text().strip()
-        self.operator = Client(self.url, token, patience=60)
-        self.buyer = Client(self.url, self._token("buyer"), patience=60)
-        self.auditor = Client(self.url, self._token("auditor"), patience=60)
+        self.operator = self._client(token)
+        self.buyer = self._client(self._token("buyer"))
+        self.auditor = self._client(self._token("auditor"))
         identity = TrusteeIdentity.at(self.folder / "trustee")
         self.cast(
             "trustee",
@@ -126,13 +135,18 @@ class Director:
             self.url,
             KANTOR_TOKEN=self._token("trustee"),
         )
-        made = self._again(lambda: self.buyer.create(self._terms(identity), key="create-the-market"))
+        terms = self._terms(identity)
+        made = self._again(lambda: self.buyer.create(terms, key="create-the-market"))
         self.market = str(made["id"])
         deposit = self._again(lambda: self.buyer.deposit(self.market, made["funds"]["needed"], key="deposit-once"))
         self._again(lambda: self.operator.confirm(self.market, deposit["id"], key="confirm-once"))
         self._again(lambda: self.buyer.open(self.market, key="open-once"))
         for number in range(self.owners):
             self._owner(number)
+
+    def _client(self, token: str) -> Client:
+        self.clients.append(Client(self.url, token, patience=0.5))
+        return self.clients[-1]
 
     def _again(self, ask: Any) -> Any:
         """Ask until there is an answer, starting again who was killed meanwhile."""
@@ -164,8 +178,6 @@ class Director:
         self.cast(
             name, "owner", "run", self.market, "--home", str(home.folder), "--price", price, "--epsilon", "20", "--yes"
         )
-
-    homes: dict[str, Home] = field(default_factory=dict)
 
     def _terms(self, identity: TrusteeIdentity) -> dict[str, Any]:
         now = datetime.now(UTC)

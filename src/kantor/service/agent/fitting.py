@@ -1,4 +1,4 @@
-"""Whether an owner's data, its balance and what it asks for fit a market's terms: found out here, before anything leaves.
+"""Whether an owner's data, its balance and what it asks for fit a market's terms: seen here, before anything leaves.
 
 Each error names the place and the value, and says what to do. What the server would refuse is refused here first, so
 that a mistake costs neither privacy nor time.
@@ -20,7 +20,7 @@ from kantor.service.promises import fixed
 from kantor.service.statements import Ask
 from kantor.service.terms import Terms
 
-__all__ = ["ask_of", "check_unit", "decimal", "distance_of", "fitting_data", "hides", "terms_of"]
+__all__ = ["ask_of", "check_unit", "decimal", "distance_of", "fitting_data", "hides", "names_a_file", "terms_of"]
 
 _MOST = 10**15
 _FARTHEST = Decimal(10**12)
@@ -30,7 +30,7 @@ _DIGITS = 9
 def terms_of(found: dict[str, Any]) -> Terms:
     """The terms of a market as the server tells it, if they are those of their digest."""
     plain = found["terms"]
-    if _names_a_file(str(plain.get("rule", {}).get("prior", ""))):
+    if names_a_file(str(plain.get("rule", {}).get("prior", ""))):
         raise EvidenceError("the terms' prior names a file to read on your machine", remedy="Do not take part.")
     try:
         terms = Terms.model_validate(plain)
@@ -44,7 +44,7 @@ def terms_of(found: dict[str, Any]) -> Terms:
     return terms
 
 
-def _names_a_file(prior: str) -> bool:
+def names_a_file(prior: str) -> bool:
     """Whether reading a prior would open a file: on this machine it would be another file than on the market's."""
     name, _, rest = prior.partition(":")
     return name.strip() == "answers" and not set(rest) <= set("0123456789+-.eE: ")

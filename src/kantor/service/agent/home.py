@@ -94,7 +94,7 @@ class Home:
     @property
     def token(self) -> str:
         """What signs the owner in at the server."""
-        return self.token_file.read_text(encoding="ascii").strip()
+        return self._kept(_TOKEN)
 
     @property
     def balance(self) -> Balance:
@@ -133,8 +133,17 @@ class Home:
         return [file.stem for file in files]
 
     def _derived(self, what: str) -> bytes:
-        seed = bytes.fromhex((self.folder / _SEED).read_text(encoding="ascii").strip())
-        return hmac.new(seed, what.encode(), hashlib.sha256).digest()
+        return hmac.new(bytes.fromhex(self._kept(_SEED)), what.encode(), hashlib.sha256).digest()
+
+    def _kept(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as fault:
+            raise InputError(
+                f"it cannot be read ({fault})",
+                remedy="Put it back from a copy of this folder.",
+                file=self.folder / name,
+            ) from fault
 
 
 def read_series(file: Path, column: str | None = None) -> Series:
@@ -146,13 +155,13 @@ def read_series(file: Path, column: str | None = None) -> Series:
     names = f"{', '.join(table.columns[:8])}{' ...' if table.width > 8 else ''}"
     if column is None and table.width != 1:
         raise InputError(
-            f"the file has {table.width} columns ({names})", remedy="Say which holds your data: --column NAME", file=file
+            f"the file has {table.width} columns ({names})",
+            remedy="Say which holds your data: --column NAME",
+            file=file,
         )
     chosen = table.columns[0] if column is None else column
     if chosen not in table.columns:
-        raise InputError(
-            f"there is no column {chosen!r}", remedy=f"The columns are: {names}.", value=chosen, file=file
-        )
+        raise InputError(f"there is no column {chosen!r}", remedy=f"The columns are: {names}.", value=chosen, file=file)
     return Series(wide_column(table.get_column(chosen), str(file)), file, chosen)
 
 

@@ -27,11 +27,15 @@ def exchange_of(request: Request) -> Exchange:
 X: TypeAlias = Annotated[Exchange, Depends(exchange_of)]
 
 
-def _who(x: X, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Caller:
+def _who(
+    request: Request, x: X, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+) -> Caller:
     if credentials is None:
         raise UnauthorisedError("there is no token", remedy="Send one: Authorization: Bearer kantor_...")
     with x.store.read() as connection:
-        return x.tokens.caller(connection, credentials.credentials, x.clock.now())
+        caller = x.tokens.caller(connection, credentials.credentials, x.clock.now())
+    request.state.account = caller.account
+    return caller
 
 
 Who: TypeAlias = Annotated[Caller, Depends(_who)]
@@ -42,7 +46,8 @@ Key: TypeAlias = Annotated[
         min_length=8,
         max_length=200,
         pattern=r"^[!-~]+$",
-        description="Names this request: sent again with the same key it has one effect, and the same answer.",
+        description="Names this request among yours: sent again with the same key it has one effect, and the same "
+        "answer. With another body it is refused (422). A refused request has no effect and leaves its key free.",
         examples=["6f1c1b1e-4f0e-4f6c-9d53-1b2f0f3f2c11"],
     ),
 ]

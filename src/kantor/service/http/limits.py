@@ -1,7 +1,9 @@
 """How much one caller may send: a size for each request, and a rate.
 
-The rate is a bucket for each token (or address, without one) that refills steadily; who empties it is told how long to
-wait. Sizes are counted as they arrive, so a false or missing length does not help.
+The rate is a bucket for each caller that refills steadily; who empties it is told how long to wait. A caller is a token
+that was answered to before; whoever comes without one, or with one that nobody knows yet, is its address, so that
+guessing tokens gives nobody a bucket of its own. Sizes are counted as they arrive, so a false or missing length does
+not help.
 """
 
 from __future__ import annotations
@@ -12,8 +14,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
+from kantor.service.http.measuring import account_in
 from kantor.service.http.problems import problem
 
 __all__ = ["Limits", "Rate", "RateLimit", "SizeLimit"]
@@ -22,6 +28,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 _CALLERS = 100_000
+_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -60,30 +67,51 @@ class RateLimit:
 
     def __init__(self, app: Any, rate: Rate) -> None:
         self.app, self.rate = app, rate
+        self._known: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer, or say how long to wait."""
         if scope["type"] != "http" or scope["path"] in ("/livez", "/readyz", "/metrics"):
             await self.app(scope, receive, send)
             return
-        wait = self.rate.wait(_caller(scope), time.monotonic())
+        token = _token(scope)
+        address = str((scope.get("client") or ("unknown",))[0])
+        wait = self.rate.wait(token if token in self._known else f"address {address}", time.monotonic())
         if wait > 0:
             answer = problem(429, "busy", f"Too many requests. Wait {wait:.2f} seconds.")
-            answer.headers["Retry-After"] = str(int(wait) + 1)
+            answer.headers["Retry-After"] = str(ceil(wait))
             await answer(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._note(token, account_in(scope))
+            await send(message)
+
+        await self.app(scope, receive, noted)
+
+    def _note(self, token: str, account: str | None) -> None:
+        """Tokens that sign somebody in have a bucket of their own from then on, until they do not any more."""
+        self._known.pop(token, None)
+        if account is not None:
+            self._known[token] = None
+            if len(self._known) > _CALLERS:
+                self._known.popitem(last=False)
 
 
-def _caller(scope: MutableMapping[str, Any]) -> str:
+def _token(scope: MutableMapping[str, Any]) -> str:
+    """What stands for the token of a request: not the header, which can be written in many ways."""
     for name, value in scope["headers"]:
         if name == b"authorization":
-            return hashlib.sha256(value).hexdigest()
-    return str((scope.get("client") or ("unknown",))[0])
+            return hashlib.sha256(value.partition(b" ")[2].strip()).hexdigest()
+    return ""
 
 
-class _TooLarge(Exception):  # noqa: N818  a signal between the two functions below
-    pass
+class _TooLargeError(HTTPException):
+    """Raised where the body is read, and passed on by whoever reads it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"A request may have {most:,} bytes")
 
 
 class SizeLimit:
@@ -97,27 +125,19 @@ class SizeLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun, seen = False, 0
+        seen = 0
         stated = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if stated.isdigit() and (len(stated) > _DIGITS or int(stated) > self.most):
+            fault = _TooLargeError(self.most)
+            await problem(413, "large", f"{fault.detail}. Send less.")(scope, receive, send)
+            return
 
         async def counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.most:
-                raise _TooLarge
+                raise _TooLargeError(self.most)
             return message
 
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            if stated.isdigit() and int(stated) > self.most:
-                raise _TooLarge  # noqa: TRY301  one answer for both ways of finding out
-            await self.app(scope, counted, noted)
-        except _TooLarge:
-            if not begun:
-                answer = problem(413, "large", f"A request may have {self.most:,} bytes. Send less.")
-                await answer(scope, receive, send)
+        await self.app(scope, counted, send)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from kantor.service.statements import Bid, Delivery, Enrolment, Withdrawal
+from kantor.service.http.plain import LongText, Plain, PlainBid, PlainDelivery, Text
+from kantor.service.statements import Enrolment, Withdrawal
 
 __all__ = [
     "AccountIn",
@@ -14,6 +15,7 @@ __all__ = [
     "BidIn",
     "BidOut",
     "CancelIn",
+    "ClosedOut",
     "DecisionIn",
     "DeliveryIn",
     "DepositIn",
@@ -22,6 +24,7 @@ __all__ = [
     "DoubtOut",
     "EnrolmentIn",
     "EnrolmentOut",
+    "EventOut",
     "Inclusion",
     "Invitation",
     "MarketBrief",
@@ -29,24 +32,39 @@ __all__ = [
     "Me",
     "MessageIn",
     "Page",
+    "Posted",
+    "PurchaseOut",
     "Receipt",
+    "ResultOut",
+    "Revoked",
     "TokenIn",
     "TokenOut",
+    "TokenSeen",
     "WithdrawalIn",
 ]
 
+T = TypeVar("T")
 _SIGNATURE = Field(pattern="^[0-9a-f]{128}$", description="Ed25519, by the owner's key, in hexadecimal.")
+_Id: TypeAlias = Annotated[str, StringConstraints(max_length=40, pattern="^[0-9a-f]+$")]
 
 
 class _In(BaseModel):
+    """What comes in: nothing that is not named here."""
+
     model_config = ConfigDict(extra="forbid")
+
+
+Scope: TypeAlias = Literal[
+    "read", "accounts", "deposits", "doubts", "cancel", "buy", "purchase", "dispute", "enrol", "bid", "deliver",
+    "audit", "trustee",
+]  # fmt: skip
 
 
 class AccountIn(_In):
     """A new account."""
 
-    name: str = Field(min_length=1, max_length=200, examples=["Household 17"])
-    role: Literal["operator", "buyer", "owner", "auditor", "trustee"]
+    name: Text = Field(min_length=1, examples=["Household 17"])
+    role: Literal["operator", "buyer", "owner", "auditor", "trustee"] = Field(examples=["owner"])
 
 
 class AccountOut(BaseModel):
@@ -62,15 +80,19 @@ class AccountOut(BaseModel):
 class TokenIn(_In):
     """A new token for an account."""
 
-    account: str = Field(max_length=40)
-    label: str = Field(default="", max_length=200)
-    scopes: list[str] | None = Field(default=None, max_length=20, description="All of the role's unless given.")
-    market: str | None = Field(default=None, max_length=40, description="For this market alone.")
-    expires_in: int | None = Field(default=None, ge=1, le=10 * 366 * 86400, description="Seconds.")
+    account: _Id = Field(examples=["6a1f0c9d2b7e4a535e10"])
+    label: Text = Field(default="", examples=["the agent at home"])
+    scopes: list[Scope] | None = Field(
+        default=None, min_length=1, max_length=20, description="All of the role's unless given.", examples=[["read"]]
+    )
+    market: _Id | None = Field(default=None, description="For this market alone.")
+    expires_in: int | None = Field(
+        default=None, strict=True, ge=1, le=10 * 366 * 86400, description="Seconds.", examples=[86400]
+    )
 
 
-class TokenOut(BaseModel):
-    """A token. Its text is told to whoever makes it, and never again after this request."""
+class TokenSeen(BaseModel):
+    """A token, without its text."""
 
     id: str
     account: str
@@ -80,7 +102,12 @@ class TokenOut(BaseModel):
     created_at: str
     expires_at: str | None
     revoked_at: str | None = None
-    token: str | None = None
+
+
+class TokenOut(TokenSeen):
+    """A new token. Its text is told to whoever makes it, and never again after this request."""
+
+    token: str
 
 
 class Me(BaseModel):
@@ -121,18 +148,18 @@ class MarketOut(MarketBrief):
     trouble: str | None = None
 
 
-class Page(BaseModel):
+class Page(BaseModel, Generic[T]):
     """A part of a list. next: what to send as `after` for the following part."""
 
-    items: list[dict[str, Any]]
+    items: list[T]
     next: str | None
 
 
 class DepositIn(_In):
     """What a buyer has paid in."""
 
-    amount: int = Field(ge=1, le=10**15, description="In minor units.", examples=[50000])
-    reference: str = Field(default="", max_length=200, examples=["transfer 2026-11-20"])
+    amount: int = Field(strict=True, ge=1, le=10**15, description="In minor units.", examples=[50000])
+    reference: Text = Field(default="", examples=["transfer 2026-11-20"])
 
 
 class DepositOut(BaseModel):
@@ -149,7 +176,7 @@ class DepositOut(BaseModel):
 class CancelIn(_In):
     """Why a market is called off."""
 
-    reason: str = Field(min_length=1, max_length=500)
+    reason: LongText = Field(min_length=1, max_length=500, examples=["The study is called off."])
 
 
 class EnrolmentIn(_In):
@@ -184,7 +211,7 @@ class Invitation(BaseModel):
 class BidIn(_In):
     """A sealed bid."""
 
-    bid: Bid
+    bid: PlainBid
     signature: str = _SIGNATURE
 
 
@@ -235,29 +262,89 @@ class Inclusion(BaseModel):
 class MessageIn(_In):
     """A trustee's message for a round."""
 
-    message: dict[str, Any]
+    message: Plain = Field(examples=[{"signature": "00" * 64}])
+
+
+class Posted(BaseModel):
+    """A trustee's message is on the board."""
+
+    market: str
+    round: str
+    trustee: int
+
+
+class Revoked(BaseModel):
+    """A token is worth nothing any more."""
+
+    id: str
+    revoked: Literal[True]
+
+
+class EventOut(BaseModel):
+    """An event of a market's log. Its hash covers everything here and the hash before it."""
+
+    market: str
+    seq: int
+    at: str
+    kind: str
+    actor: str
+    body: dict[str, Any]
+    previous: str
+    hash: str
+
+
+class ResultOut(BaseModel):
+    """What came out: what everybody may know, and what the caller may know besides."""
+
+    market: str
+    state: str
+    cleared: bool
+    public: dict[str, Any] | None
+    own: dict[str, Any] | None = Field(default=None, description="An owner's own result, signed by the server.")
+    winners: list[dict[str, Any]] | None = Field(default=None, description="Whom to pay what (the buyer, operator).")
+    balances: dict[str, int] | None = Field(default=None, description="The market's accounts (the buyer, operator).")
+
+
+class PurchaseOut(BaseModel):
+    """What was bought: values as base64 of little-endian float64; all is null if nothing was."""
+
+    market: str
+    manifest: dict[str, Any] | None
+    values: str | None
+    weights: str | None
+    series: dict[str, str] | None
+
+
+class ClosedOut(BaseModel):
+    """The bids under the root, sealed, each as its owner signed it."""
+
+    market: str
+    root: str
+    bids: list[dict[str, Any]]
 
 
 class DeliveryIn(_In):
     """A winner's noised values."""
 
-    delivery: Delivery
+    delivery: PlainDelivery
     signature: str = _SIGNATURE
-    values: str = Field(max_length=12_000_000, description="Base64 of little-endian float64.")
+    values: str = Field(
+        max_length=12_000_000, description="Base64 of little-endian float64.", examples=["AAAAAAAAFEAAAAAAAAAYQA=="]
+    )
 
 
 class DisputeIn(_In):
     """Somebody objects."""
 
     owner: str = Field(default="", pattern="^([0-9a-f]{20})?$", description="Whose delivery; an owner leaves it out.")
-    text: str = Field(min_length=1, max_length=2000)
+    text: LongText = Field(min_length=1, examples=["These are last year's data."])
 
 
 class DecisionIn(_In):
     """The operator decides on a doubt."""
 
-    decision: Literal["pay", "refuse"]
-    reason: str = Field(min_length=1, max_length=2000)
+    decision: Literal["pay", "refuse"] = Field(examples=["pay"])
+    reason: LongText = Field(min_length=1, examples=["The buyer compared with another year."])
 
 
 class DoubtOut(BaseModel):

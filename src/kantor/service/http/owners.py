@@ -31,6 +31,7 @@ router = APIRouter(tags=["owners"])
 @router.post("/v1/markets/{market}/enrolment", status_code=201, response_model=EnrolmentOut)
 def enrol(asked: Asked, market: MarketId, body: EnrolmentIn) -> dict[str, Any]:
     """Take part in a market (owner)."""
+    asked.caller.need("enrol", market)
     return asked.do(lambda c: enrolment.enrol(asked.x, c, asked.caller, market, body.enrolment, body.signature))
 
 
@@ -55,7 +56,7 @@ def invitation(x: X, caller: Who, market: MarketId) -> dict[str, Any]:
 def bid(asked: Asked, market: MarketId, body: BidIn) -> dict[str, Any]:
     """Place a sealed bid; it replaces the one before. The answer is the receipt (owner)."""
     asked.caller.need("bid", market)
-    bidding.check_bid(asked.x, market, body.bid)
+    bidding.check_bid(asked.x, asked.caller, market, body.bid)
 
     def work(connection: Connection) -> dict[str, Any]:
         return bidding.place_bid(asked.x, connection, asked.caller, market, body.bid, body.signature)
@@ -65,7 +66,7 @@ def bid(asked: Asked, market: MarketId, body: BidIn) -> dict[str, Any]:
 
 @router.get("/v1/markets/{market}/bids", response_model_exclude_none=True)
 def own_bids(x: X, caller: Who, market: MarketId) -> list[BidOut]:
-    """The caller's own bids and their receipts (owner)."""
+    """The caller's own bids and their receipts, oldest first (owner)."""
     caller.need("bid", market)
     with x.store.read() as connection:
         return [BidOut(**row) for row in bidding.bids_of(connection, caller, market)]
@@ -76,6 +77,7 @@ def own_bids(x: X, caller: Who, market: MarketId) -> list[BidOut]:
 )
 def withdraw(asked: Asked, market: MarketId, body: WithdrawalIn) -> dict[str, Any]:
     """Take one's standing bid back (owner)."""
+    asked.caller.need("bid", market)
     return asked.do(lambda c: bidding.withdraw(asked.x, c, asked.caller, market, body.withdrawal, body.signature))
 
 

@@ -6,6 +6,7 @@ no answer repeats what was sent: a price or a token in a request must not come b
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,12 +14,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from kantor.errors import KantorError
+from kantor.errors import InputError, KantorError
 from kantor.service.failures import RefusedError, StoreError
 
 __all__ = ["PROBLEMS", "Problem", "add_handlers", "problem"]
 
 _TYPE = "application/problem+json"
+_OWN = re.compile("[A-Za-z_-]{1,40}")
 
 
 class Problem(JSONResponse):
@@ -82,7 +84,8 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         409: "The market is not in a state for this.",
         413: "The request is too large.",
         422: "The request cannot be used.",
-        429: "Too many requests.",
+        429: "Too many requests: see the header Retry-After.",
+        500: "The service failed.",
         503: "The store is not available: send the same request again.",
     }.items()
 }
@@ -107,8 +110,19 @@ def _refused(_: Request, fault: Exception) -> Problem:
 
 def _unusable(_: Request, fault: Exception) -> Problem:
     said = fault.as_dict() if isinstance(fault, KantorError) else {}
-    detail = f"{_clause(said['problem'])} {said['remedy']}" if "problem" in said else str(fault)
-    return problem(422, "invalid", detail, **({"remedy": said["remedy"]} if "remedy" in said else {}))
+    if "problem" not in said:
+        return problem(422, "invalid", str(fault))
+    detail = f"{_clause(without_value(said['problem'], fault))} {said['remedy']}"
+    return problem(422, "invalid", detail, remedy=said["remedy"])
+
+
+def without_value(text: str, fault: object) -> str:
+    """What an error says, without the value that it is about: who sent it knows it, and nobody else has to."""
+    value = fault.value if isinstance(fault, InputError) else None
+    if isinstance(value, str | float):
+        for written in (repr(value), f"{value:g}" if isinstance(value, float) else value):
+            text = text.replace(written, "what was sent") if written else text
+    return text
 
 
 def _clause(text: str) -> str:
@@ -123,11 +137,21 @@ def _unavailable(_: Request, fault: Exception) -> Problem:
 
 def _invalid(_: Request, fault: Exception) -> Problem:
     assert isinstance(fault, RequestValidationError)  # noqa: S101  registered for it
-    faults = [{"where": ".".join(map(str, each["loc"])), "what": each["msg"]} for each in fault.errors()]
+    faults = [{"where": ".".join(map(_place, each["loc"])), "what": _what(each)} for each in fault.errors()]
     first = faults[0] if faults else {"where": "the request", "what": "it cannot be read"}
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     detail = f"{first['where']}: {first['what']}{more}. Mend it and send it again."
     return problem(422, "invalid", detail, faults=faults[:20])
+
+
+def _place(part: object) -> str:
+    """A part of the way to a fault: our own names and positions; what else stands there came with the request."""
+    return str(part) if isinstance(part, int) or _OWN.fullmatch(str(part)) else "?"
+
+
+def _what(fault: dict[str, Any]) -> str:
+    text = str(fault["msg"]).removeprefix("Value error, ")
+    return without_value(text, fault.get("ctx", {}).get("error"))
 
 
 def _http(_: Request, fault: Exception) -> Problem:

@@ -11,9 +11,11 @@ from sqlalchemy import select
 from kantor.evidence.canonical import canonical
 from kantor.service import trustees
 from kantor.service.bundle import bundle_of
+from kantor.service.failures import ConflictError
+from kantor.service.held import document_of
 from kantor.service.http.asking import Asked, Who, X
-from kantor.service.http.models import MessageIn, Page
-from kantor.service.http.paging import Limit, MarketId
+from kantor.service.http.models import ClosedOut, EventOut, MessageIn, Page, Posted
+from kantor.service.http.paging import Limit, MarketId, part
 from kantor.service.markets import seen
 from kantor.service.store import tables as t
 from kantor.service.trustee_rounds import OPENING
@@ -24,10 +26,10 @@ router = APIRouter(tags=["records"])
 Round = Annotated[Literal["commit", "shares", "confirm", "opening"], Path()]
 
 
-@router.get("/v1/markets/{market}/log")
+@router.get("/v1/markets/{market}/log", response_model=Page[EventOut])
 def log(
     x: X, caller: Who, market: MarketId, limit: Limit = 100, after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
-) -> Page:
+) -> dict[str, Any]:
     """The market's log, from the event after number `after`: each entry carries the hash of the one before it."""
     with x.store.read() as connection:
         seen(x, connection, caller, market)
@@ -35,14 +37,14 @@ def log(
             select(t.events)
             .where(t.events.c.market == market, t.events.c.seq > after)
             .order_by(t.events.c.seq)
-            .limit(limit)
+            .limit(limit + 1)
         ).mappings()
         items = [{**row, "body": json.loads(row["body"])} for row in rows]
-    return Page(items=items, next=str(items[-1]["seq"]) if len(items) == limit else None)
+    return part(items, limit, "seq")
 
 
 @router.get("/v1/markets/{market}/board")
-def board(x: X, caller: Who, market: MarketId) -> dict[str, Any]:
+def board(x: X, caller: Who, market: MarketId) -> dict[str, dict[str, dict[str, Any]]]:
     """What the trustees have posted: the making of the market's key."""
     with x.store.read() as connection:
         seen(x, connection, caller, market)
@@ -51,7 +53,7 @@ def board(x: X, caller: Who, market: MarketId) -> dict[str, Any]:
     return {stage: {str(trustee): message for trustee, message in each.items()} for stage, each in found.items()}
 
 
-@router.get("/v1/markets/{market}/closed")
+@router.get("/v1/markets/{market}/closed", response_model=ClosedOut)
 def closed(x: X, caller: Who, market: MarketId) -> dict[str, Any]:
     """The closed set, sealed as it is (trustee)."""
     caller.need("trustee", market)
@@ -60,11 +62,13 @@ def closed(x: X, caller: Who, market: MarketId) -> dict[str, Any]:
         return trustees.closed_set(connection, market)
 
 
-@router.post("/v1/markets/{market}/board/{stage}/{trustee}", status_code=201)
+@router.post("/v1/markets/{market}/board/{stage}/{trustee}", status_code=201, response_model=Posted)
 def post(
     asked: Asked, market: MarketId, stage: Round, trustee: Annotated[int, Path(ge=1, le=10)], body: MessageIn
 ) -> dict[str, Any]:
     """Post a trustee's message (trustee)."""
+    asked.caller.need("trustee", market)
+    trustees.check_message(asked.x, asked.caller, market, stage, trustee, body.message)
     return asked.do(lambda c: trustees.post(asked.x, c, asked.caller, market, stage, trustee, body.message))
 
 
@@ -74,7 +78,12 @@ def bundle(x: X, caller: Who, market: MarketId, kind: Literal["public", "auditor
     if kind == "auditor":
         caller.need("audit", market)
     with x.store.read() as connection:
-        seen(x, connection, caller, market)
+        about = seen(x, connection, caller, market)
+        if kind == "auditor" and document_of(connection, market, "public") is None:
+            raise ConflictError(
+                f"market {market} is {about['state']}",
+                remedy="Owners have agreed that an auditor sees their bids after the clearing. See the public bundle.",
+            )
         content = canonical(bundle_of(x, connection, market, kind))
     name = f"{market}-{kind}.json"
     return Response(
