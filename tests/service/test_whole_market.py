@@ -118,6 +118,19 @@ def test_a_market_that_is_called_off_pays_back(shared):
     assert shared.operator.market(market)["funds"]["there"] == 0
 
 
+def test_nobody_calls_a_market_off_who_could_have_seen_its_prices(shared):
+    market, owners = shared.bidding(2)
+    for owner in owners:
+        owner.bid(10, "50")
+    shared.worker.round()
+    assert shared.operator.market(market)["state"] == "closed"
+    shared.trustees[0].round()
+    for caller in (shared.buyer, shared.operator):
+        with pytest.raises(ServiceError, match="have been opened"):
+            caller.cancel(market, "These are too dear")
+    assert shared.until(market, "delivering") == "delivering"
+
+
 def test_too_few_owners_and_no_bids_call_a_market_off(shared):
     lonely = shared.market(schedule={"early": False})
     shared.owner(lonely).enrol()

@@ -23,6 +23,8 @@ from kantor.service.funds import funds_needed
 from kantor.service.held import Held, book_of, no_market, read_terms
 from kantor.service.store import tables as t
 from kantor.service.terms import Terms
+from kantor.service.trustee_rounds import OPENING
+from kantor.service.trustees import board
 
 __all__ = [
     "announce_deposit",
