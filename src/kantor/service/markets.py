@@ -134,6 +134,11 @@ def cancel(x: Exchange, connection: Connection, caller: Caller, market: str, rea
     else:
         caller.need("buy", market)
         held, actor = mine(x, connection, caller, market), "buyer"
+    if held.state == "closed" and board(connection, market).get(OPENING):
+        raise ConflictError(
+            "its bids have been opened: nobody may call a market off who could have seen its prices",
+            remedy="It will be cleared. Object to a delivery if there is reason to.",
+        )
     stop(held, actor, reason)
     return _told(x, connection, caller, market)
 
