@@ -77,13 +77,15 @@ class Fuzz:
             self.rows[f"{row.method} {row.path.partition('?')[0]}"].append(row)
 
     def run(self, count: int) -> None:
-        """Ask about so many times in all, as often about each operation."""
+        """Ask at least so many times in all, about as often about each operation."""
         operations = [found.ok() for found in self.schema.get_all_operations()]
-        each = -(-count // len(operations))
-        for operation in operations:
-            if self.world.town.operator.market(self.world.markets["draft"])["state"] != "draft":
-                self.world.markets["draft"] = self.world.ready()
-            self._run_one(operation, each)
+        while self.requests < count and not self.faults:
+            each = -(-(count - self.requests) // len(operations))
+            for operation in operations:
+                if self.world.town.operator.market(self.world.markets["draft"])["state"] != "draft":
+                    self.world.markets["draft"] = self.world.ready()
+                self._run_one(operation, each)
+            self.seed += 1
 
     @property
     def requests(self) -> int:

@@ -38,6 +38,11 @@ def configure(stream: TextIO | None = None) -> None:
     handler.setFormatter(_Lines())
     logging.root.handlers[:] = [handler]
     logging.root.setLevel(logging.WARNING)
+    for name in ("uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate, logger.disabled = True, False
+        logger.setLevel(logging.NOTSET)
     logging.getLogger("uvicorn.access").disabled = True
     logging.captureWarnings(True)
     sys.excepthook = _told

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,19 +14,20 @@ from kantor.cli import main
 
 
 class Terminal(io.StringIO):
-    """A keyboard at which somebody sits."""
+    """A keyboard at which somebody sits, or a screen."""
 
     def isatty(self):
         return True
 
 
-def kantor(*arguments, typed=None, cwd=".", **environment):
-    """Run a command. typed: what somebody at a terminal types; without it there is no terminal."""
-    out, err = io.StringIO(), io.StringIO()
+def kantor(*arguments, typed=None, screen=None, cwd=".", **environment):
+    """Run a command. typed: what somebody types at a keyboard. screen: how wide a terminal is. Without them: none."""
+    out, err = io.StringIO() if screen is None else Terminal(), io.StringIO()
     keyboard = io.StringIO() if typed is None else Terminal(typed)
     with contextlib.ExitStack() as around:
         patch = around.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("COLUMNS", "200")
+        patch.setenv("COLUMNS", str(screen or 200))
+        patch.setenv("NO_COLOR", "1")
         for name in ("KANTOR_HOME", "KANTOR_TOKEN", "KANTOR_SERVER", "KANTOR_BUYER_HOME"):
             patch.delenv(name, raising=False)
         for name, value in environment.items():
@@ -35,7 +37,8 @@ def kantor(*arguments, typed=None, cwd=".", **environment):
             around.enter_context(context)
         with pytest.raises(SystemExit) as ended:
             main([str(argument) for argument in arguments])
-    return subprocess.CompletedProcess(arguments, ended.value.code, out.getvalue(), err.getvalue())
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    return subprocess.CompletedProcess(arguments, ended.value.code, shown, err.getvalue())
 
 
 def done(*arguments, **more):

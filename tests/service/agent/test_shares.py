@@ -6,25 +6,17 @@ import pytest
 
 from kantor.errors import EvidenceError, PartyError
 from kantor.private.identity import make_keys
-from kantor.private.trio import free_addresses, local_trio
+from kantor.private.trio import free_addresses
 from kantor.service.agent import shares
 from kantor.service.agent.owner import OwnerAgent
+from service.agent.private import PRIVATE, private_town
 from service.agent.stops import StoppedError, again
-from service.databases import database
-from service.town import RECORDS, town
-
-PRIVATE = {
-    "way": "private",
-    "method": {"method": "aligned", "low": "0", "high": "20", "length": RECORDS, "bits": 12},
-    "target": [],
-}
 
 
 @pytest.fixture(scope="module")
 def private(tmp_path_factory):
     """A town with three computing parties."""
-    folder = tmp_path_factory.mktemp("private")
-    with local_trio() as trio, town(folder, database("sqlite", folder), parties=trio.folder) as found:
+    with private_town(tmp_path_factory.mktemp("private")) as found:
         yield found
 
 

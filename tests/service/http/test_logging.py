@@ -10,6 +10,7 @@ import warnings
 import httpx
 import pytest
 import structlog
+import uvicorn
 
 from kantor.service.logging import configure
 from service.http.server import running
@@ -24,6 +25,7 @@ def log():
     hooks = sys.excepthook, threading.excepthook
     shown = warnings.showwarning
     stream = io.StringIO()
+    uvicorn.Config("none:app", log_level="critical")  # sets its own log up, which must not stay
     configure(stream)
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     structlog.configure(**known[0])

@@ -75,10 +75,11 @@ def test_a_manifest_whose_numbers_are_none_is_refused():
         assert not Canary(PRICE).within(refusal(DeliveryIn, delivery(**manifest)).encode())
 
 
-@pytest.mark.parametrize("odd", ["\x00", "a\x00b", "\ud800", "x" * 2001])
+@pytest.mark.parametrize("odd", ["\x00", "a\x00b", "\ud800", "x" * 2001, "\x1b[2J", "\x7f", "\r"])
 def test_text_that_no_database_keeps_is_refused(odd):
     refusal(AccountIn, {"name": odd, "role": "owner"})
     refusal(DisputeIn, {"text": odd})
+    assert DisputeIn(text="two\nlines\tand ünïcödé").text
 
 
 def test_what_is_told_of_a_value_is_that_there_was_one():

@@ -50,7 +50,7 @@ def enrol(
         if place is None:
             _still_open(about)
             _before_enrolling(agent, terms, distance, yes, quiet=as_json)
-        place = agent.enrol(distance)  # once more, it changes nothing
+        place = _joined(agent, terms, place, distance)
         private = terms.valuation.way == "private"
         sent = private and _shares(agent, wait, quiet=as_json)
         if as_json:
@@ -61,6 +61,14 @@ def enrol(
             _say_shares(agent, sent)
         else:
             show_next("Next, when bidding begins", f"kantor owner bid {market} --price PRICE --epsilon EPSILON")
+
+
+def _joined(agent: OwnerAgent, terms: Terms, place: dict[str, Any] | None, distance: str | None) -> dict[str, Any]:
+    """The own place, after enrolling if that has not been done, or if this home has forgotten it."""
+    if place is None or agent.notes.known.get("enrolment") is None:
+        known = None if place is None or terms.valuation.way != "declared" else place["distance"]
+        agent.enrol(distance if known is None else known)
+    return agent.client.enrolment(agent.market)
 
 
 def _still_open(about: dict[str, Any]) -> None:
@@ -84,11 +92,9 @@ def _before_enrolling(agent: OwnerAgent, terms: Terms, distance: str | None, yes
 
 def _shares(agent: OwnerAgent, wait: bool, quiet: bool) -> bool:
     with Progress("Waiting until the parties ask for shares", quiet=quiet):
-        while not agent.send_shares():
-            if not wait or agent.about()["state"] != "enrolling":
-                return False
+        while agent.about()["state"] == "enrolling" and not agent.send_shares() and wait:
             time.sleep(_EVERY)
-    return True
+    return "shares" in agent.notes.known
 
 
 def _say_shares(agent: OwnerAgent, sent: bool) -> None:

@@ -25,11 +25,15 @@ __all__ = ["ask_of", "check_unit", "decimal", "distance_of", "fitting_data", "hi
 _MOST = 10**15
 _FARTHEST = Decimal(10**12)
 _DIGITS = 9
+_READ: dict[str, tuple[dict[str, Any], Terms]] = {}
+"""The terms that were read last: a market is asked for again and again, and a long target takes time to read."""
 
 
 def terms_of(found: dict[str, Any]) -> Terms:
     """The terms of a market as the server tells it, if they are those of their digest."""
-    plain = found["terms"]
+    plain, known = found["terms"], _READ.get(found["terms_digest"])
+    if known is not None and known[0] == plain:
+        return known[1]
     if names_a_file(str(plain.get("rule", {}).get("prior", ""))):
         raise EvidenceError("the terms' prior names a file to read on your machine", remedy="Do not take part.")
     try:
@@ -41,6 +45,8 @@ def terms_of(found: dict[str, Any]) -> Terms:
         ) from fault
     if terms.digest != found["terms_digest"]:
         raise EvidenceError("the terms are not those of their digest", remedy="Do not take part.")
+    _READ.clear()
+    _READ[terms.digest] = plain, terms
     return terms
 
 

@@ -2,14 +2,13 @@
 
 The rate is a bucket for each caller that refills steadily; who empties it is told how long to wait. A caller is a token
 that was answered to before; whoever comes without one, or with one that nobody knows yet, is its address, so that
-guessing tokens gives nobody a bucket of its own. Sizes are counted as they arrive, so a false or missing length does
-not help.
+guessing tokens gives nobody a bucket of its own. Behind an address there may be many, so it has ten times as much.
+Sizes are counted as they arrive, so a false or missing length does not help.
 """
 
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -28,6 +27,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 _CALLERS = 100_000
+_CROWD = 10
 _DIGITS = 18
 
 
@@ -43,22 +43,20 @@ class Limits:
 
 
 class Rate:
-    """Buckets that refill."""
+    """Buckets that refill. They are for one thread, the one that takes requests in."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate, self.burst = rate, burst
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._lock = threading.Lock()
 
     def wait(self, caller: str, now: float) -> float:
         """Take one; returns how long to wait if there is none."""
-        with self._lock:
-            level, since = self._buckets.pop(caller, (self.burst, now))
-            level = min(self.burst, level + (now - since) * self.rate)
-            short = max(0.0, 1.0 - level)
-            self._buckets[caller] = (level if short else level - 1.0, now)
-            if len(self._buckets) > _CALLERS:
-                self._buckets.popitem(last=False)
+        level, since = self._buckets.pop(caller, (self.burst, now))
+        level = min(self.burst, level + (now - since) * self.rate)
+        short = max(0.0, 1.0 - level)
+        self._buckets[caller] = (level if short else level - 1.0, now)
+        if len(self._buckets) > _CALLERS:
+            self._buckets.popitem(last=False)
         return short / self.rate
 
 
@@ -67,6 +65,7 @@ class RateLimit:
 
     def __init__(self, app: Any, rate: Rate) -> None:
         self.app, self.rate = app, rate
+        self.crowd = Rate(_CROWD * rate.rate, _CROWD * rate.burst)
         self._known: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -76,7 +75,9 @@ class RateLimit:
             return
         token = _token(scope)
         address = str((scope.get("client") or ("unknown",))[0])
-        wait = self.rate.wait(token if token in self._known else f"address {address}", time.monotonic())
+        known = token in self._known
+        now = time.monotonic()
+        wait = self.rate.wait(token, now) if known else self.crowd.wait(address, now)
         if wait > 0:
             answer = problem(429, "busy", f"Too many requests. Wait {wait:.2f} seconds.")
             answer.headers["Retry-After"] = str(ceil(wait))

@@ -48,10 +48,20 @@ _SIGNATURE = Field(pattern="^[0-9a-f]{128}$", description="Ed25519, by the owner
 _Id: TypeAlias = Annotated[str, StringConstraints(max_length=40, pattern="^[0-9a-f]+$")]
 
 
+_HEX64 = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+_SIGNED = "00" * 64
+_OWNER = {"market": "9f2c5a1b7d3e4f60", "owner": "5e884898da28047151d0"}
+
+
 class _In(BaseModel):
     """What comes in: nothing that is not named here."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def _like(**example: Any) -> ConfigDict:
+    """What comes in, and how it looks."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
 Scope: TypeAlias = Literal[
@@ -182,6 +192,18 @@ class CancelIn(_In):
 class EnrolmentIn(_In):
     """An owner joins."""
 
+    model_config = _like(
+        enrolment={
+            "market": _OWNER["market"],
+            "terms": _HEX64,
+            "key": _HEX64,
+            "commitment": _HEX64,
+            "distance": "1.250000",
+            "consent": True,
+        },
+        signature=_SIGNED,
+    )
+
     enrolment: Enrolment
     signature: str = _SIGNATURE
 
@@ -211,12 +233,30 @@ class Invitation(BaseModel):
 class BidIn(_In):
     """A sealed bid."""
 
+    model_config = _like(
+        bid={
+            **_OWNER,
+            "terms": _HEX64,
+            "key": _HEX64,
+            "nonce": _HEX64[:32],
+            "envelope": {
+                "point": _HEX64,
+                "second": _HEX64,
+                "sealed": "00" * 272,
+                "proof": {"challenge": _HEX64, "response": _HEX64},
+            },
+        },
+        signature=_SIGNED,
+    )
+
     bid: PlainBid
     signature: str = _SIGNATURE
 
 
 class WithdrawalIn(_In):
     """A bid is taken back."""
+
+    model_config = _like(withdrawal={**_OWNER, "nonce": _HEX64[:32]}, signature=_SIGNED)
 
     withdrawal: Withdrawal
     signature: str = _SIGNATURE
@@ -326,17 +366,26 @@ class ClosedOut(BaseModel):
 class DeliveryIn(_In):
     """A winner's noised values."""
 
+    model_config = _like(
+        delivery={**_OWNER, "values": _HEX64, "manifest": {"mechanism": "laplace", "epsilon": "10.0", "records": 2}},
+        signature=_SIGNED,
+        values="AAAAAAAAFEAAAAAAAAAYQA==",
+    )
+
     delivery: PlainDelivery
     signature: str = _SIGNATURE
-    values: str = Field(
-        max_length=12_000_000, description="Base64 of little-endian float64.", examples=["AAAAAAAAFEAAAAAAAAAYQA=="]
-    )
+    values: str = Field(max_length=12_000_000, description="Base64 of little-endian float64.")
 
 
 class DisputeIn(_In):
     """Somebody objects."""
 
-    owner: str = Field(default="", pattern="^([0-9a-f]{20})?$", description="Whose delivery; an owner leaves it out.")
+    owner: str = Field(
+        default="",
+        pattern="^([0-9a-f]{20})?$",
+        description="Whose delivery; an owner leaves it out.",
+        examples=["5e884898da28047151d0"],
+    )
     text: LongText = Field(min_length=1, examples=["These are last year's data."])
 
 

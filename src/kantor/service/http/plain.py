@@ -32,9 +32,11 @@ def _writable(text: str) -> str:
     return text
 
 
-_CLEAN = r"^[^\x00]*$"
-Text: TypeAlias = Annotated[str, StringConstraints(max_length=200, pattern=_CLEAN), AfterValidator(_writable)]
-LongText: TypeAlias = Annotated[str, StringConstraints(max_length=2000, pattern=_CLEAN), AfterValidator(_writable)]
+# No control characters: databases refuse some, and terminals obey others.
+_LINE = StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+_LINES = StringConstraints(max_length=2000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")
+Text: TypeAlias = Annotated[str, _LINE, AfterValidator(_writable)]
+LongText: TypeAlias = Annotated[str, _LINES, AfterValidator(_writable)]
 
 
 def plain(value: Any, depth: int = 0) -> Any:

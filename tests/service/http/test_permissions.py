@@ -6,26 +6,13 @@ here, so that nobody adds one without saying who may ask it.
 
 import uuid
 
-import httpx
 import pytest
 
 from kantor.service.accounts import SCOPES
 from kantor.service.client import ServiceError
 from service.http.rows import HEALTH, ROLES, ROWS
-from service.http.world import World
 
 UNKNOWN = f"kantor_{'0' * 20}_{'0' * 64}"
-
-
-@pytest.fixture(scope="module")
-def world(shared):
-    return World(shared)
-
-
-@pytest.fixture(scope="module")
-def http(shared):
-    with httpx.Client(base_url=shared.url, timeout=30) as found:
-        yield found
 
 
 def ask(world, http, row, token, market=None):
@@ -198,3 +185,10 @@ def test_nobody_posts_in_a_trustees_place(world, stage):
         world.outsider.post(market, stage, 2, true)
     assert missing.value.status == 404
     assert world.outsider.post(market, stage, 1, true)["trustee"] == 1
+
+
+def test_a_key_takes_part_once_in_a_market(world):
+    said = world.said("enrolling", "enrolment")
+    with pytest.raises(ServiceError, match="This key has enrolled") as refused:
+        world.stranger.enrol(world.markets["enrolling"], said["enrolment"], said["signature"])
+    assert refused.value.status == 409

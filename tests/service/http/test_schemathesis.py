@@ -5,19 +5,9 @@ from fastapi.responses import JSONResponse
 
 from kantor.service import delivering
 from kantor.service.http.problems import Problem
-from service.databases import database
 from service.fuzz import Fuzz
-from service.http.world import World
-from service.town import town
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("town")
-    with town(folder, database("sqlite", folder)) as place:
-        yield World(place)
 
 
 def only(fuzz, *labels, count=12):
@@ -34,7 +24,7 @@ def test_every_answer_is_as_described_and_every_operation_is_reached(world):
     assert fuzz.faults == {}, fuzz.report()
     assert sorted(fuzz.reached) == sorted(fuzz.answers)
     assert len(fuzz.answers) == sum(len(methods) for methods in fuzz.schema.raw_schema["paths"].values())
-    assert fuzz.requests > 450
+    assert fuzz.requests >= 500
 
 
 def test_the_same_seed_asks_the_same(world):

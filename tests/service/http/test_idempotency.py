@@ -7,7 +7,6 @@ import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 from sqlalchemy import func, insert, select
 
@@ -17,21 +16,9 @@ from kantor.service.settings import Settings
 from kantor.service.store import tables as t
 from service.http.leaks import Canary, dump
 from service.http.rows import ROWS
-from service.http.world import World
 
 POSTS = [row for row in ROWS if row.method == "POST" and row.allowed]
 TOGETHER = 16
-
-
-@pytest.fixture(scope="module")
-def world(shared):
-    return World(shared)
-
-
-@pytest.fixture(scope="module")
-def http(shared):
-    with httpx.Client(base_url=shared.url, timeout=30, headers={"Content-Type": "application/json"}) as found:
-        yield found
 
 
 class Ask:
@@ -47,7 +34,8 @@ class Ask:
 
     def send(self, key="", path="", body=None, client=None):
         token = {"Authorization": (client or self.client)._http.headers["Authorization"]}
-        named = {} if key is None else {"Idempotency-Key": key or self.key}
+        named = {"Content-Type": "application/json"}
+        named |= {} if key is None else {"Idempotency-Key": key or self.key}
         content = self.body if body is None else body
         return self.http.post(path or self.path, content=content, headers={**token, **named})
 
@@ -114,7 +102,7 @@ def test_another_token_of_the_account_is_told_the_same(world, http):
     ask = Ask(world, http, row, "buyer")
     first = ask.send()
     token = world.town.operator.add_token(world.town.buyer.me()["account"])["token"]
-    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": ask.key}
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": ask.key, "Content-Type": "application/json"}
     assert http.post(ask.path, content=ask.body, headers=headers).content == first.content
 
 
