@@ -6,8 +6,8 @@ import pytest
 
 from kantor.service.agent.running import Errand, Orders
 from service.agent.commands import done, kantor, plain
-from service.agent.private import PRIVATE, private_town
 from service.agent.test_running import Companions
+from service.agent.towns import PRIVATE, private_town
 from service.databases import wait_until
 
 pytestmark = pytest.mark.slow

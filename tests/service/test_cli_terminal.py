@@ -3,6 +3,13 @@
 import pytest
 
 from service.agent.commands import done, token
+from service.agent.towns import one_town
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with one_town(tmp_path_factory.mktemp("town")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,6 @@ def test_history_is_not_changed(history, name):
 
 @pytest.mark.parametrize("name", t.APPEND_ONLY)
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-@pytest.mark.xfail(reason="SQLite deletes for REPLACE without asking the trigger, unless recursive_triggers is on")
 def test_history_is_not_replaced(history, name):
     table = t.METADATA.tables[name]
     with pytest.raises((StoreError, IntegrityError)):

@@ -104,7 +104,7 @@ class Client:
 
     def deposits(self, market: str) -> list[dict[str, Any]]:
         """A market's deposits (its buyer, operator)."""
-        return list(self._get(f"/v1/markets/{market}/deposits", limit=500)["items"])
+        return list(self._all(f"/v1/markets/{market}/deposits"))
 
     def confirm(self, market: str, deposit: str, key: str | None = None) -> dict[str, Any]:
         """The money is there (operator)."""

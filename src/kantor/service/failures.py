@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from kantor.errors import InputError, KantorError
 
@@ -82,9 +82,10 @@ class StoreError(KantorError):
     remedy = "Send the same request again with the same Idempotency-Key: it takes effect once."
 
     @classmethod
-    def of(cls, fault: DBAPIError) -> StoreError:
+    def of(cls, fault: SQLAlchemyError) -> StoreError:
         """From what the database said; its statement and values stay out of it."""
-        return cls(f"the store is not available ({type(fault.orig).__name__}). {cls.remedy}")
+        kind = type(fault.orig if isinstance(fault, DBAPIError) else fault).__name__
+        return cls(f"the store is not available ({kind}). {cls.remedy}")
 
 
 def place_of(fault: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kantor.errors import InputError
 from kantor.evidence.signing import write_secret
@@ -16,6 +17,7 @@ from kantor.service.store.store import Store
 __all__ = ["OPERATOR_TOKEN", "Settings"]
 
 OPERATOR_TOKEN = "operator.token"  # noqa: S105  a file's name
+_FIRST = "the first operator's"
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,26 @@ def _first_operator(x: Exchange) -> None:
 
     from kantor.service.store import tables as t
 
+    file = x.folder / OPERATOR_TOKEN
+
     def work(connection: Connection) -> str | None:
         if connection.execute(select(func.count()).select_from(t.accounts)).scalar():
-            return None
+            return None if file.exists() else _unwritten(connection)
         now = x.clock.now()
         account = x.tokens.add_account(connection, "operator", "operator", None, now)
-        return str(x.tokens.add_token(connection, account["id"], now, label="first")["id"])
+        return str(x.tokens.add_token(connection, account["id"], now, label=_FIRST)["id"])
 
-    file = x.folder / OPERATOR_TOKEN
     number = x.store.write(work)
     if number is not None:
         file.unlink(missing_ok=True)
         write_secret(file, f"{x.tokens.text_of(number)}\n".encode())
+
+
+def _unwritten(connection: Any) -> str | None:
+    """The first token, if a crash came before its file was written, or the file was lost and the token not revoked."""
+    from sqlalchemy import select
+
+    from kantor.service.store import tables as t
+
+    first = select(t.tokens.c.id).where(t.tokens.c.label == _FIRST, t.tokens.c.revoked_at.is_(None))
+    return connection.execute(first.order_by(t.tokens.c.created_at)).scalar()

@@ -18,6 +18,7 @@ from kantor.delivery.money import Currency
 from kantor.evidence.canonical import digest
 from kantor.sealing.terms import Terms as SealingTerms
 from kantor.sealing.terms import Trustee
+from kantor.service.beliefs import check_prior
 
 __all__ = [
     "Data",
@@ -59,7 +60,16 @@ Number: TypeAlias = Annotated[
     PlainSerializer(lambda value: f"{value.normalize():f}", return_type=str),
 ]
 Amount: TypeAlias = Annotated[int, Field(ge=0, le=10**15)]
-Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _printable(text: str) -> str:
+    if any(not (letter.isprintable() or letter in "\n\t") for letter in text):
+        raise ValueError("write plain text, without control characters")
+    return text
+
+
+Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4000), AfterValidator(_printable)]
+Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
 
 
 class _Part(BaseModel):
@@ -88,7 +98,7 @@ class Rule(_Part):
     population_size: int | None = Field(
         default=None, ge=1, le=10**9, description="How many owners define the target; those valued unless given."
     )
-    prior: Line = Field(
+    prior: Annotated[Line, AfterValidator(check_prior)] = Field(
         description="What is believed of owners' prices beforehand, in minor units: uniform:0:500 for 0 to 5.00."
     )
 
@@ -153,9 +163,7 @@ class Valuation(_Part):
 class Data(_Part):
     """What an owner's series has to be."""
 
-    what: Annotated[str, Field(min_length=1, max_length=2000)] = Field(
-        description="In words: which quantity, in which unit, over which time."
-    )
+    what: Text = Field(description="In words: which quantity, in which unit, over which time.")
     records: int = Field(ge=1, le=1_000_000, description="How many values each owner's series has.")
     low: Number = Field(description="No value is below this.")
     high: Number = Field(description="No value is above this.")
@@ -245,7 +253,7 @@ class Terms(_Part):
     """A market's parameters."""
 
     title: Line
-    purpose: Annotated[str, Field(max_length=4000)] = ""
+    purpose: Annotated[str, Field(max_length=4000), AfterValidator(_printable)] = ""
     currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "EUR"
     digits: int = Field(default=2, ge=0, le=6)
     rule: Rule

@@ -8,6 +8,13 @@ from kantor.errors import EvidenceError
 from kantor.evidence.chain import chained
 from kantor.evidence.signing import Signer
 from kantor.service.agent import checking
+from service.agent.towns import one_town
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with one_town(tmp_path_factory.mktemp("town")) as found:
+        yield found
 
 
 class Cheating:

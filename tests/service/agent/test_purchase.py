@@ -7,6 +7,13 @@ import pytest
 
 from kantor.errors import EvidenceError
 from kantor.service.agent.purchase import is_logged, read_purchase
+from service.agent.towns import one_town
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with one_town(tmp_path_factory.mktemp("town")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from kantor.private.identity import make_keys
 from kantor.private.trio import free_addresses
 from kantor.service.agent import shares
 from kantor.service.agent.owner import OwnerAgent
-from service.agent.private import PRIVATE, private_town
 from service.agent.stops import StoppedError, again
+from service.agent.towns import PRIVATE, private_town
 
 
 @pytest.fixture(scope="module")

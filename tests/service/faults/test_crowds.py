@@ -1,6 +1,10 @@
 """Crowds of bidders, at modest size; `make soak` takes them to thousands."""
 
+import pytest
+
 from service.faults.crowds import at_closing, repeated
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_key_has_one_effect_however_often_it_is_sent(tmp_path, url):

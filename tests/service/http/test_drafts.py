@@ -7,8 +7,9 @@ import time
 import pytest
 from pydantic import ValidationError
 
+from kantor.service.beliefs import FAMILIES
 from kantor.service.funds import funds_needed
-from kantor.service.http.drafts import EXAMPLE, FAMILIES, TermsIn
+from kantor.service.http.drafts import EXAMPLE, TermsIn
 from kantor.service.terms import Terms
 
 

@@ -98,7 +98,7 @@ class Errand:
         if about["state"] == "bidding" and place["excluded"] is None:
             self._bidding(terms, about)
             return None
-        if standing_bid(self.agent.notes.known) is None:
+        if self.agent.standing_bid() is None:
             return self._without_bid(place)
         return self._after(terms, about)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from kantor.errors import InputError, MissingExtraError
 from kantor.service.failures import StoreError
@@ -23,6 +24,14 @@ __all__ = ["Store"]
 
 T = TypeVar("T")
 _PATIENCE = 30
+_CONNECT = 5
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "recursive_triggers = ON",  # or REPLACE would delete history without asking the triggers that protect it
+    f"busy_timeout = {_PATIENCE}000",
+)
 
 
 class Store:
@@ -51,7 +60,7 @@ class Store:
                 finally:
                     if not connection.invalidated:
                         connection.exec_driver_sql("ROLLBACK")
-        except DBAPIError as fault:
+        except (DBAPIError, PoolTimeoutError) as fault:
             raise StoreError.of(fault) from fault
 
     def migrate(self) -> None:
@@ -86,7 +95,11 @@ def _engine(url: str, readers: int) -> Engine:
             f"there is no folder for {parsed.database or 'a database in memory'}",
             remedy="Make the folder first: a market is kept in a file.",
         )
-    more: dict[str, Any] = {"connect_args": {"timeout": _PATIENCE, "check_same_thread": False}} if sqlite else {}
+    more: dict[str, Any] = (
+        {"connect_args": {"timeout": _PATIENCE, "check_same_thread": False}}
+        if sqlite
+        else {"connect_args": {"connect_timeout": _CONNECT}}
+    )
     try:
         engine = create_engine(
             parsed,
@@ -104,5 +117,5 @@ def _engine(url: str, readers: int) -> Engine:
 
 
 def _careful(connection: Any, _: Any) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_PATIENCE}000"):
+    for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from kantor.service.failures import StoreError
 
@@ -81,6 +82,9 @@ class Writer:
             group = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
             try:
                 self._commit(group)
+            except PoolTimeoutError as fault:
+                for ticket in group:
+                    ticket.fault = StoreError.of(fault)
             except BaseException as fault:
                 for ticket in group:
                     ticket.fault = fault

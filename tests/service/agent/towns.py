@@ -1,4 +1,4 @@
-"""A town with computing parties, for markets that value data privately."""
+"""Other towns than those of `conftest`: with computing parties, or on one database where two would show nothing more."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +16,13 @@ PRIVATE = {
 
 @contextmanager
 def private_town(folder) -> Iterator[Town]:
-    """A town with three parties."""
+    """A town with three parties, for markets that value data privately."""
     with local_trio() as trio, town(folder, database("sqlite", folder), parties=trio.folder) as found:
+        yield found
+
+
+@contextmanager
+def one_town(folder) -> Iterator[Town]:
+    """A town on SQLite, for what no database decides."""
+    with town(folder, database("sqlite", folder)) as found:
         yield found
