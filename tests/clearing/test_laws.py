@@ -11,7 +11,7 @@ import pytest
 import kantor as kt
 from laws import Clear, Law, Tally, total
 from laws.agreement import half_is_mixed
-from laws.registry import LAWS
+from laws.registry import CLEARING, LAWS
 from laws.soak import Log, faults_of, main, run
 
 SEEDS = {"enumeration": 40, "misocp": 12, "interim budget": 12, "same cost": 10, "clock budget": 400}
@@ -22,7 +22,7 @@ def looked_at(law: Law, seeds: int, clear: Clear = kt.clear) -> Tally:
     return total(law.check(seed, clear) for seed in range(seeds))
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.name != "misocp"], ids=lambda law: law.name)
+@pytest.mark.parametrize("law", [law for law in CLEARING.values() if law.name != "misocp"], ids=lambda law: law.name)
 def test_it_holds_on_a_few_markets(law: Law) -> None:
     tally = looked_at(law, FEWER.get(law.name, 3))
     assert not tally.faults
@@ -30,7 +30,7 @@ def test_it_holds_on_a_few_markets(law: Law) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
+@pytest.mark.parametrize("law", CLEARING.values(), ids=lambda law: law.name)
 def test_it_holds(law: Law) -> None:
     assert not faults_of(law, looked_at(law, SEEDS.get(law.name, 20)))
 
@@ -91,8 +91,8 @@ PLANTED = [
     ("interim budget", too_generous, 12),
     ("clock budget", at_thresholds, 200),
     ("same cost", dearer_thresholds, 12),
-    *[(name, at_virtual_costs, 6) for name in LAWS if name.startswith("truthful threshold")],
-    *[(name, as_asked, 6) for name in LAWS if name.startswith("truthful clock")],
+    *[(name, at_virtual_costs, 6) for name in CLEARING if name.startswith("truthful threshold")],
+    *[(name, as_asked, 6) for name in CLEARING if name.startswith("truthful clock")],
 ]
 
 

@@ -1,4 +1,4 @@
-"""All laws, by name."""
+"""All laws, by name: those of a clearing, and those of the running market."""
 
 from laws import Law
 from laws.agreement import ENUMERATION, MISOCP
@@ -6,4 +6,5 @@ from laws.expectations import INTERIM, SAME_COST
 from laws.incentives import CLOCK, TRUTHFUL
 from service.faults.laws import SERVICE
 
-LAWS: dict[str, Law] = {law.name: law for law in (ENUMERATION, MISOCP, INTERIM, *TRUTHFUL, CLOCK, SAME_COST, *SERVICE)}
+CLEARING: dict[str, Law] = {law.name: law for law in (ENUMERATION, MISOCP, INTERIM, *TRUTHFUL, CLOCK, SAME_COST)}
+LAWS: dict[str, Law] = CLEARING | {law.name: law for law in SERVICE}
