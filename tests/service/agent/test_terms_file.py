@@ -51,7 +51,7 @@ MISTAKES = [
     ('limit = "EUR 500.00" ', 'limit = "USD 5" ', "it could mean two things"),
     ('limit = "EUR 500.00" ', "limit = -5 ", r"line 13, field rule\.limit: it is -5, and it should be greater"),
     ('limit = "EUR 500.00" ', "", r"field rule\.limit: it is missing\. rule\.limit: The budget"),
-    ('"uniform:0:500"', '"unifrm:0:500"', r"prior 'unifrm' is not known\. Did you mean uniform"),
+    ('"uniform:0:500"', '"unifrm:0:500"', r"line 17, field rule\.prior: .*uniform"),
     ('"uniform:0:500"', '"answers:/etc/passwd"', r"line 17, field rule\.prior: the prior names a file"),
     ('payments = "clock"', 'payments = "clocks"', r"'clocks', and it should be 'threshold', 'clock' or 'virtual'"),
     ('unit = "record"', 'unit = "recrd"', r"field privacy\.unit: it is 'recrd'"),

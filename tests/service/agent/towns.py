@@ -1,4 +1,4 @@
-"""Other towns than those of `conftest`: with computing parties, or on one database where two would show nothing more."""
+"""Other towns than those of `conftest`: with computing parties, or on the one database that shows all there is."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

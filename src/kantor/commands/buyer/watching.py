@@ -128,7 +128,7 @@ def cancel(
     token_file: TokenFile = None,
     as_json: Json = False,
 ) -> None:
-    """Call a market off, before it is cleared. Your deposit comes back.
+    """Call a market off, before its bids are opened. Your deposit comes back.
 
     Example: kantor buyer cancel 9f2c5a1b7d3e4f60 --reason "The need is gone"
     """
