@@ -76,6 +76,9 @@ def test_doubts_decisions_and_payouts(shared, at, tmp_path):
     paid = {owner.name: owner.result()["paid"] for owner in winners[1:]}
     assert owed == {owner: f"{amount / 100:.2f}" for owner, amount in paid.items()}
     assert file.read_text() == done("operator", "payouts", market, *at)
+    accounts = {owner.name: owner.client.me()["account"] for owner in winners[1:]}
+    assert {row["owner"]: row["account"] for row in found["payouts"]} == accounts
+    assert "account" not in json.dumps(shared.buyer.result(market)["winners"])
 
 
 def test_who_may_not(shared, tmp_path):

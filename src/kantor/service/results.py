@@ -1,8 +1,8 @@
 """What came out, told to each by its role.
 
 Everybody may know what the market bought as a whole and what is proved about it. An owner is told its own result,
-signed; the buyer and the operator are told what each winner is paid, which they have to know to pay it; prices that
-were asked for go to nobody but the auditor, in its bundle.
+signed; the buyer is told what each winner is paid, and the operator, who has to pay it, whose account that is; prices
+that were asked for go to nobody but the auditor, in its bundle.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def result_for(x: Exchange, connection: Connection, caller: Caller, market: str)
         found["own"] = _own(x, connection, caller, market)
     if public is not None and "funds" in about:
         found["winners"] = _winners(connection, market)
+        if caller.role == "operator":
+            _name_accounts(connection, market, found["winners"])
         found["balances"] = dict(sorted(book_of(connection, market).balances.items()))
     return found
 
@@ -76,3 +78,15 @@ def _winners(connection: Connection, market: str) -> list[dict[str, Any]]:
         for row in outcome["bids"]
         if row["selected"]
     ]
+
+
+def _name_accounts(connection: Connection, market: str, winners: list[dict[str, Any]]) -> None:
+    """Who is behind a winner's name: the operator has to know whom to pay, and nobody else is told."""
+    rows = connection.execute(
+        select(t.enrolments.c.owner, t.accounts.c.id, t.accounts.c.name)
+        .join_from(t.enrolments, t.accounts)
+        .where(t.enrolments.c.market == market)
+    )
+    known = {row.owner: (row.id, row.name) for row in rows}
+    for winner in winners:
+        winner["account"], winner["name"] = known[winner["owner"]]

@@ -130,7 +130,7 @@ def payouts(
     token_file: TokenFile = None,
     as_json: Json = False,
 ) -> None:
-    """Who is to be paid what, once the market is settled: the names that owners have in this market, and amounts.
+    """Who is to be paid what, once the market is settled: accounts, the names they have in this market, and amounts.
 
     Example: kantor operator payouts 9f2c5a1b7d3e4f60 --out payouts.csv
     """
@@ -158,9 +158,11 @@ def payouts(
 def _owed(found: dict[str, Any], terms: Terms) -> pl.DataFrame:
     import polars as pl
 
+    owed = {each["owner"]: found["balances"].get(f"owner:{each['owner']}", 0) for each in found["winners"]}
     rows = [
-        (name.removeprefix("owner:"), terms.money.plain(amount), terms.currency)
-        for name, amount in found["balances"].items()
-        if name.startswith("owner:") and amount
+        (each["account"], each["name"], each["owner"], terms.money.plain(owed[each["owner"]]), terms.currency)
+        for each in sorted(found["winners"], key=lambda each: (each["name"], each["owner"]))
+        if owed[each["owner"]]
     ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("owner", "amount", "currency"), pl.String), orient="row")
+    columns = ("account", "name", "owner", "amount", "currency")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
