@@ -10,6 +10,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import scipy
+
+from kantor.bids.notation import parse_prior
+
 __all__ = ["FAMILIES", "check_prior"]
 
 _QUICK = """
@@ -22,13 +26,13 @@ FAMILIES = frozenset(_QUICK.split())
 
 
 def check_prior(prior: str) -> str:
-    """The prior's text, or ValueError if terms may not name it."""
-    beyond = [name for name in _names(prior) if name not in FAMILIES]
-    if beyond:
+    """The prior's text, or ValueError if terms may not name it; a name that nobody knows is refused when it is read."""
+    if any(name not in FAMILIES and hasattr(scipy.stats, name) for name in _names(prior)):
         raise ValueError(f"a market's prior is one of: {', '.join(sorted(FAMILIES))}")
     name, *numbers = prior.split(":")
     if name.strip() == "answers" and not all(_is_number(number) for number in numbers):
         raise ValueError("write the survey's answers out, answers:4:7:9: files are not read here")
+    parse_prior(prior)
     return prior
 
 

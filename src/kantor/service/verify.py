@@ -89,7 +89,7 @@ def verify(content: bytes, server: str | None = None) -> Verified:
             if case is None:
                 case = _Case(content)
             said = check(case)
-        except (KantorError, KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
+        except (KantorError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as fault:
             text = str(fault) if isinstance(fault, KantorError) else f"the bundle is not whole ({fault!r}). {_REMEDY}"
             steps.append(Step(name, False, text))
             break
