@@ -103,7 +103,7 @@ def _by_parties(x: Exchange, row: Any, owners: list[str]) -> str:
         patient = x.clock.now() < about["until"]
         if patient and session.sent() < len(about["owners"]):
             return "enrolling"
-        found = valuing.compute(session)
+        found = session.compute()
     except PartyError as fault:
         return _valuation_failed(x, market, method, owners, about, fault)
     distances = {owner: fixed(value) for owner, value in found.distances.items()}

@@ -6,11 +6,7 @@ any of the first four -> cancelled
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
-__all__ = ["NEXT", "OPEN_ENDED", "State"]
-
-State: TypeAlias = Literal["draft", "enrolling", "bidding", "closed", "cleared", "delivering", "settled", "cancelled"]
+__all__ = ["NEXT", "OPEN_ENDED"]
 
 NEXT: dict[str, tuple[str, ...]] = {
     "draft": ("enrolling", "cancelled"),

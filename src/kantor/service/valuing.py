@@ -27,9 +27,9 @@ from kantor.service.held import Held
 from kantor.service.store import tables as t
 
 if TYPE_CHECKING:
-    from kantor.private.client import Market, Valuation
+    from kantor.private.client import Market
 
-__all__ = ["VALUING_TIME", "compute", "invitation", "open_session", "record", "stated"]
+__all__ = ["VALUING_TIME", "invitation", "open_session", "record", "stated"]
 
 VALUING_TIME = 3600.0
 """Seconds that owners have to send their shares, unless bidding has to begin before."""
@@ -84,11 +84,6 @@ def open_session(x: Exchange, market: str, method: Any, owners: list[str], attem
         session=session,
         token_of=lambda owner: _secret(x, f"owner {session} {owner}"),
     )
-
-
-def compute(market: Market) -> Valuation:
-    """The parties' computation."""
-    return market.compute()
 
 
 def invitation(x: Exchange, connection: Connection, caller: Caller, market: str) -> dict[str, Any] | None:
